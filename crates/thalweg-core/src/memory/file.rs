@@ -1,0 +1,52 @@
+//! The bytes of a program or data file.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use memmap2::Mmap;
+
+use crate::{Error, ErrorKind, Result};
+
+/// A file's bytes, mapped or owned; cheap to clone.
+#[derive(Clone)]
+pub(crate) struct FileBytes(Arc<Source>);
+
+enum Source {
+    Mapped(Mmap),
+    Owned(Vec<u8>),
+}
+
+impl FileBytes {
+    /// Maps a file.
+    ///
+    /// As with every mapped file, whoever shortens or rewrites it while it is in use pulls the
+    /// memory away from under the process. Upstream's loader has the same contract; the book says
+    /// so, and replacing a file by renaming a new one over it is safe.
+    pub(crate) fn map(path: &Path) -> Result<Self> {
+        let failed = |error: std::io::Error| {
+            Error::new(ErrorKind::Io, format!("cannot be read: {error}"))
+                .with_source(error)
+                .in_file(path.display())
+        };
+        let file = File::open(path).map_err(failed)?;
+        if file.metadata().map_err(failed)?.len() == 0 {
+            return Ok(Self::owned(Vec::new()));
+        }
+        // SAFETY: the mapping is private and read-only. That nobody changes the file meanwhile is
+        // the documented contract of loading by path.
+        let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
+        Ok(Self(Arc::new(Source::Mapped(map))))
+    }
+
+    pub(crate) fn owned(bytes: Vec<u8>) -> Self {
+        Self(Arc::new(Source::Owned(bytes)))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match &*self.0 {
+            Source::Mapped(map) => map,
+            Source::Owned(bytes) => bytes,
+        }
+    }
+}

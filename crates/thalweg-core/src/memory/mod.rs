@@ -1,0 +1,19 @@
+//! All of the core's `unsafe` code: blocks of memory, mapped files, and the lending of tensors to
+//! kernels.
+//!
+//! A program decides at will which tensors share memory, and a program is untrusted. What keeps
+//! this sound is one rule, enforced at every call by [`Arguments`]: while a mutable view of some
+//! memory is lent out, no other view of any part of it is.
+#![allow(unsafe_code, reason = "see the module's documentation")]
+
+mod arguments;
+mod block;
+mod file;
+mod scratch;
+mod storage;
+
+pub use arguments::{Arguments, TensorList};
+pub(crate) use block::Block;
+pub(crate) use file::FileBytes;
+pub(crate) use scratch::Scratch;
+pub(crate) use storage::{Slot, Storage, StorageId, TensorId, TensorSlot, Values};

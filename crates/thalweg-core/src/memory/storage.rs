@@ -1,0 +1,427 @@
+//! What a method instance holds: its values, its tensors, and the memory behind them.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ptr::NonNull;
+use std::slice;
+use std::sync::Arc;
+
+use super::{Block, FileBytes};
+use crate::tensor::{self, Dims};
+use crate::{DType, Result, Scalar, TensorView, ValueId, bail, ensure};
+
+/// Index of a tensor of a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct TensorId(pub(crate) u32);
+
+/// Index of a piece of memory of a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct StorageId(pub(crate) u32);
+
+/// Everything that instructions refer to.
+pub(crate) struct Values {
+    /// By [`ValueId`].
+    pub(crate) slots: Vec<Slot>,
+    /// By [`TensorId`]. Cells, since a kernel resizes an output while it holds views of inputs;
+    /// [`super::Arguments`] keeps the two apart.
+    pub(super) tensors: Vec<UnsafeCell<TensorSlot>>,
+    /// By [`StorageId`].
+    pub(super) storages: Vec<UnsafeCell<Storage>>,
+    /// Number of the running instruction, counted over the life of the instance.
+    pub(super) call: u64,
+}
+
+// SAFETY: the cells are only used through `&mut Values`, or through an `Arguments` that borrows
+// the values mutably; both stay on one thread at a time, and what the storages point to may be
+// sent to another thread (blocks and files are `Send` and `Sync`, and callers' memory is borrowed
+// only while a call runs).
+unsafe impl Send for Values {}
+
+/// One value.
+#[derive(Clone, Debug)]
+pub(crate) enum Slot {
+    /// A number, or nothing.
+    Scalar(Cell<Option<Scalar>>),
+    String(Arc<str>),
+    Tensor(TensorId),
+    /// Integers that never change.
+    Ints(Arc<[i64]>),
+    /// Integers of which some are computed.
+    IntList(Arc<[ValueId]>),
+    DoubleList(Arc<[f64]>),
+    BoolList(Arc<[bool]>),
+    TensorList(Arc<[Option<ValueId>]>),
+}
+
+impl Slot {
+    /// The number, if this is one.
+    #[inline]
+    pub(crate) fn number(&self) -> Option<Scalar> {
+        match self {
+            Self::Scalar(cell) => cell.get(),
+            _ => None,
+        }
+    }
+
+    /// Whether there is no value.
+    #[inline]
+    pub(crate) fn is_none(&self) -> bool {
+        matches!(self, Self::Scalar(cell) if cell.get().is_none())
+    }
+}
+
+/// A tensor: where its memory is, and its shape of the moment.
+pub(crate) struct TensorSlot {
+    pub(crate) dtype: DType,
+    pub(crate) sizes: Box<[usize]>,
+    pub(crate) dim_order: Arc<[u8]>,
+    pub(crate) resizable: bool,
+    pub(crate) storage: StorageId,
+    /// In bytes, from the start of the storage.
+    pub(crate) offset: usize,
+    /// Bytes that the tensor may grow to; without meaning for storages that grow.
+    pub(crate) capacity: usize,
+    /// The call that writes this tensor, the one that has been given it, and the one that has a
+    /// copy of it to read, with the copy.
+    pub(super) written_in: u64,
+    pub(super) taken_in: u64,
+    pub(super) copied_in: u64,
+    pub(super) copy: Option<TensorCopy>,
+}
+
+/// A tensor's shape and bytes from before the call that overwrites it, in the scratch.
+#[derive(Clone, Copy)]
+pub(super) struct TensorCopy {
+    pub(super) sizes: NonNull<usize>,
+    pub(super) data: NonNull<u8>,
+    pub(super) len: usize,
+}
+
+/// A piece of memory.
+pub(crate) struct Storage {
+    data: NonNull<u8>,
+    len: usize,
+    writable: bool,
+    owner: Owner,
+}
+
+enum Owner {
+    /// The instance, for planned memory.
+    Instance { _block: Block },
+    /// The instance, for memory that grows as needed.
+    Growing { _block: Block },
+    /// The instance and others: constants that were copied, state that methods share.
+    Shared { _block: Arc<Block> },
+    /// The file.
+    File { _file: FileBytes },
+    /// The caller, while a call runs.
+    Caller,
+}
+
+impl Storage {
+    /// Memory of the instance.
+    pub(crate) fn block(block: Block) -> Self {
+        Self {
+            data: pointer(&block),
+            len: block.len(),
+            writable: true,
+            owner: Owner::Instance { _block: block },
+        }
+    }
+
+    /// Memory of the instance that grows as needed, and is empty now.
+    pub(crate) fn growing() -> Result<Self> {
+        let block = Block::zeroed(0)?;
+        Ok(Self {
+            data: pointer(&block),
+            len: 0,
+            writable: true,
+            owner: Owner::Growing { _block: block },
+        })
+    }
+
+    /// Memory that other instances have, too. Where it is writable, whoever made the instance
+    /// sees to it that no two of them run at once.
+    pub(crate) fn shared(block: Arc<Block>, writable: bool) -> Self {
+        Self {
+            data: pointer(&block),
+            len: block.len(),
+            writable,
+            owner: Owner::Shared { _block: block },
+        }
+    }
+
+    /// A part of a file, `bytes` being a part of its bytes; `None` if it is not.
+    pub(crate) fn file(file: &FileBytes, bytes: &[u8]) -> Option<Self> {
+        let within = file.bytes().as_ptr_range();
+        let part = bytes.as_ptr_range();
+        (within.start <= part.start && part.end <= within.end).then(|| Self {
+            data: NonNull::from(bytes).cast(),
+            len: bytes.len(),
+            writable: false,
+            owner: Owner::File {
+                _file: file.clone(),
+            },
+        })
+    }
+
+    /// A place for memory that the caller lends for the time of a call.
+    pub(crate) fn caller() -> Self {
+        Self {
+            data: NonNull::<u64>::dangling().cast(),
+            len: 0,
+            writable: false,
+            owner: Owner::Caller,
+        }
+    }
+
+    pub(super) fn grows(&self) -> bool {
+        matches!(self.owner, Owner::Growing { .. })
+    }
+
+    pub(super) fn is_writable(&self) -> bool {
+        self.writable
+    }
+
+    /// Bytes that this instance alone holds.
+    pub(crate) fn owned_bytes(&self) -> usize {
+        match &self.owner {
+            Owner::Instance { .. } | Owner::Growing { .. } => self.len,
+            _ => 0,
+        }
+    }
+
+    /// Makes a growing storage at least `len` bytes large; its content is lost if it must grow.
+    pub(super) fn grow(&mut self, len: usize) -> Result<()> {
+        if self.grows() && self.len < len {
+            let block =
+                Block::zeroed(len.max(self.len.saturating_mul(2).min(self.len + (64 << 20))))?;
+            self.data = pointer(&block);
+            self.len = block.len();
+            self.owner = Owner::Growing { _block: block };
+        }
+        Ok(())
+    }
+
+    /// Makes a growing storage hold a copy of bytes.
+    pub(crate) fn fill(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.grows() {
+            let block = Block::copy_of(bytes)?;
+            self.data = pointer(&block);
+            self.len = block.len();
+            self.owner = Owner::Growing { _block: block };
+        }
+        Ok(())
+    }
+
+    /// An error unless `len` bytes at `offset` lie within.
+    #[inline]
+    pub(super) fn check(&self, offset: usize, len: usize) -> Result<()> {
+        // Memory that has not been written yet is not there at all in a growing or lent storage.
+        ensure!(
+            offset.checked_add(len).is_some_and(|end| end <= self.len),
+            InvalidProgram,
+            "a tensor of {len} bytes is read that has no memory yet: the program uses it before \
+             anything was written to it"
+        );
+        Ok(())
+    }
+
+    /// # Safety
+    /// `check` has passed, and nobody writes to these bytes for the lifetime `'a`, nor does the
+    /// storage grow or go away.
+    #[inline]
+    pub(super) unsafe fn bytes<'a>(&self, offset: usize, len: usize) -> &'a [u8] {
+        // SAFETY: within the storage, initialized (blocks start as zeros), and see above.
+        unsafe { slice::from_raw_parts(self.data.as_ptr().add(offset), len) }
+    }
+
+    /// # Safety
+    /// As for `bytes`, the storage is writable, and nobody else reads these bytes either.
+    #[inline]
+    pub(super) unsafe fn bytes_mut<'a>(&self, offset: usize, len: usize) -> &'a mut [u8] {
+        // SAFETY: as above.
+        unsafe { slice::from_raw_parts_mut(self.data.as_ptr().add(offset), len) }
+    }
+}
+
+fn pointer(block: &Block) -> NonNull<u8> {
+    // A block's pointer is never null; this avoids saying so with `unsafe`.
+    NonNull::new(block.as_ptr()).unwrap_or(NonNull::dangling())
+}
+
+impl TensorSlot {
+    pub(crate) fn new(
+        dtype: DType,
+        sizes: Box<[usize]>,
+        dim_order: Arc<[u8]>,
+        resizable: bool,
+        storage: StorageId,
+        offset: usize,
+        capacity: usize,
+    ) -> Self {
+        Self {
+            dtype,
+            sizes,
+            dim_order,
+            resizable,
+            storage,
+            offset,
+            capacity,
+            written_in: 0,
+            taken_in: 0,
+            copied_in: 0,
+            copy: None,
+        }
+    }
+
+    /// Bytes of the shape of the moment.
+    #[inline]
+    pub(crate) fn len(&self) -> Result<usize> {
+        match tensor::numel(&self.sizes)?.checked_mul(self.dtype.size()) {
+            Some(len) => Ok(len),
+            None => bail!(
+                OutOfBounds,
+                "a tensor of shape {:?} is too large",
+                self.sizes
+            ),
+        }
+    }
+
+    /// Gives the tensor another shape. An error if it is not allowed to have it.
+    #[inline]
+    pub(crate) fn resize(&mut self, sizes: &[usize], grows: bool) -> Result<()> {
+        if *self.sizes == *sizes {
+            return Ok(());
+        }
+        self.resize_to_other(sizes, grows)
+    }
+
+    fn resize_to_other(&mut self, sizes: &[usize], grows: bool) -> Result<()> {
+        ensure!(
+            sizes.len() == self.sizes.len(),
+            OutOfBounds,
+            "the result has shape {sizes:?}, but the program planned for {} dimensions",
+            self.sizes.len()
+        );
+        ensure!(
+            self.resizable,
+            OutOfBounds,
+            "the result has shape {sizes:?}, but the program planned for {:?}",
+            self.sizes
+        );
+        let needed = tensor::numel(sizes)?.checked_mul(self.dtype.size());
+        ensure!(
+            needed.is_some_and(|needed| grows || needed <= self.capacity),
+            OutOfBounds,
+            "the result has shape {sizes:?} of {}, but the program planned for at most {} bytes",
+            self.dtype,
+            self.capacity
+        );
+        self.sizes.copy_from_slice(sizes);
+        Ok(())
+    }
+
+    /// The sizes, for messages and shape functions.
+    pub(crate) fn dims(&self) -> Result<Dims> {
+        Dims::from_slice(&self.sizes)
+    }
+}
+
+impl Values {
+    pub(crate) fn new(slots: Vec<Slot>, tensors: Vec<TensorSlot>, storages: Vec<Storage>) -> Self {
+        Self {
+            slots,
+            tensors: tensors.into_iter().map(UnsafeCell::new).collect(),
+            storages: storages.into_iter().map(UnsafeCell::new).collect(),
+            call: 0,
+        }
+    }
+
+    pub(crate) fn slot(&self, id: ValueId) -> Result<&Slot> {
+        match self.slots.get(id.index()) {
+            Some(slot) => Ok(slot),
+            None => bail!(Internal, "there is no value {}", id.index()),
+        }
+    }
+
+    pub(crate) fn tensor_mut(&mut self, id: TensorId) -> &mut TensorSlot {
+        self.tensors[id.0 as usize].get_mut()
+    }
+
+    pub(crate) fn storage_mut(&mut self, id: StorageId) -> &mut Storage {
+        self.storages[id.0 as usize].get_mut()
+    }
+
+    /// A tensor's content, while no call runs.
+    pub(crate) fn view(&self, id: TensorId) -> Result<TensorView<'_>> {
+        // SAFETY: every change of a tensor or its storage goes through `&mut Values`, and the view
+        // borrows the values.
+        unsafe {
+            let tensor = &*self.tensors[id.0 as usize].get();
+            let storage = &*self.storages[tensor.storage.0 as usize].get();
+            let len = tensor.len()?;
+            storage.check(tensor.offset, len)?;
+            let bytes = storage.bytes(tensor.offset, len);
+            Ok(TensorView::trusted(
+                tensor.dtype,
+                &tensor.sizes,
+                &tensor.dim_order,
+                bytes,
+            ))
+        }
+    }
+
+    /// Copies bytes into a tensor of just that size, while no call runs.
+    pub(crate) fn write(&mut self, id: TensorId, bytes: &[u8]) -> Result<()> {
+        let tensor = self.tensors[id.0 as usize].get_mut();
+        let storage = self.storages[tensor.storage.0 as usize].get_mut();
+        let len = tensor.len()?;
+        ensure!(
+            len == bytes.len(),
+            Internal,
+            "{} bytes for a tensor of {len}",
+            bytes.len()
+        );
+        storage.grow(tensor.offset + len)?;
+        ensure!(
+            storage.writable,
+            InvalidProgram,
+            "an input is stored in constant memory"
+        );
+        storage.check(tensor.offset, len)?;
+        // SAFETY: checked; `&mut self` excludes every other view of the instance's memory, and
+        // `bytes` cannot be a part of it.
+        unsafe { storage.bytes_mut(tensor.offset, len) }.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Lets a storage refer to a caller's memory until [`Values::unlend`].
+    ///
+    /// # Safety
+    /// The bytes stay valid and unchanged until `unlend`, and until the last view is gone that was
+    /// given out from this storage.
+    pub(crate) unsafe fn lend(&mut self, id: StorageId, bytes: &[u8]) {
+        let storage = self.storages[id.0 as usize].get_mut();
+        if matches!(storage.owner, Owner::Caller) {
+            storage.data = NonNull::from(bytes).cast();
+            storage.len = bytes.len();
+        }
+    }
+
+    /// Forgets a caller's memory.
+    pub(crate) fn unlend(&mut self, id: StorageId) {
+        let storage = self.storages[id.0 as usize].get_mut();
+        if matches!(storage.owner, Owner::Caller) {
+            *storage = Storage::caller();
+        }
+    }
+
+    /// Bytes that this instance alone holds.
+    pub(crate) fn owned_bytes(&self) -> usize {
+        self.storages
+            .iter()
+            // SAFETY: as in `view`.
+            .map(|storage| unsafe { &*storage.get() }.owned_bytes())
+            .sum()
+    }
+}

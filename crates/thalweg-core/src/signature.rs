@@ -1,0 +1,379 @@
+//! Operator signatures, in the notation of PyTorch's schemas.
+//!
+//! A kernel is registered with the signature that its operator has upstream, such as
+//! `aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)`.
+//! It says how many arguments there are and of which kinds, which of them are written, and what
+//! they are called in messages. Programs are checked against it when a method is made.
+
+use std::fmt;
+
+use crate::{Error, ErrorKind, Result};
+
+/// What an operator takes and returns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signature {
+    text: String,
+    operator: String,
+    parameters: Vec<Parameter>,
+    returns: Vec<Parameter>,
+    /// Positions of the arguments that are written.
+    writes: Vec<u16>,
+}
+
+/// One argument, or one result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The name; empty for results without one.
+    pub name: String,
+    /// What it is.
+    pub kind: ParameterKind,
+    /// Whether it may be none.
+    pub optional: bool,
+    /// Whether the operator writes to it.
+    pub written: bool,
+}
+
+/// Kinds of arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the names say it all")]
+pub enum ParameterKind {
+    Tensor,
+    TensorList,
+    /// A list whose entries may be none.
+    OptionalTensorList,
+    /// A number of any kind.
+    Scalar,
+    /// An integer, or something that is passed as one: an element type, a layout, a device.
+    Int,
+    Double,
+    Bool,
+    String,
+    IntList,
+    DoubleList,
+    BoolList,
+}
+
+impl Signature {
+    /// Reads a signature.
+    ///
+    /// # Errors
+    /// If the text is not one, with the place where reading stopped.
+    pub fn parse(text: &str) -> Result<Self> {
+        Parser { text, at: 0 }.signature()
+    }
+
+    /// The operator's full name with its overload, such as `aten::add.out`.
+    pub fn operator(&self) -> &str {
+        &self.operator
+    }
+
+    /// The parameters, in order.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// What it returns, in order.
+    pub fn returns(&self) -> &[Parameter] {
+        &self.returns
+    }
+
+    /// How many arguments an instruction has: the parameters, then what is returned.
+    pub fn argument_count(&self) -> usize {
+        self.parameters.len() + self.returns.len()
+    }
+
+    /// The argument at a position: a parameter, or a result.
+    pub fn argument(&self, position: usize) -> Option<&Parameter> {
+        self.parameters.get(position).or_else(|| {
+            self.returns
+                .get(position.checked_sub(self.parameters.len())?)
+        })
+    }
+
+    /// Positions of the arguments that the operator writes, in ascending order.
+    pub(crate) fn writes(&self) -> &[u16] {
+        &self.writes
+    }
+
+    /// The name of the argument at a position, if it has one.
+    pub(crate) fn parameter_name(&self, position: usize) -> Option<&str> {
+        match self.argument(position) {
+            Some(parameter) if !parameter.name.is_empty() => Some(&parameter.name),
+            Some(_) => Some("result"),
+            None => None,
+        }
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Display for ParameterKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tensor => "a tensor",
+            Self::TensorList | Self::OptionalTensorList => "a list of tensors",
+            Self::Scalar => "a number",
+            Self::Int => "an integer",
+            Self::Double => "a double",
+            Self::Bool => "a boolean",
+            Self::String => "a string",
+            Self::IntList => "a list of integers",
+            Self::DoubleList => "a list of doubles",
+            Self::BoolList => "a list of booleans",
+        })
+    }
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Parser<'t> {
+    fn signature(mut self) -> Result<Signature> {
+        let operator = self.until(&['(']).trim().to_string();
+        if operator.is_empty() {
+            return Err(self.error("the operator's name"));
+        }
+        self.expect("(")?;
+        let parameters = self.parameters()?;
+        self.expect("->")?;
+        let returns = if self.accept("(") {
+            self.parameters()?
+        } else {
+            vec![self.parameter()?]
+        };
+        self.skip_space();
+        if self.at != self.text.len() {
+            return Err(self.error("the end"));
+        }
+        // A result that is written is one of the parameters over again; one that is not is a new
+        // value. Both come after the parameters, and only the latter is written through.
+        let results = returns
+            .iter()
+            .enumerate()
+            .filter(|(_, result)| !result.written)
+            .map(|(index, _)| parameters.len() + index);
+        let writes = parameters
+            .iter()
+            .enumerate()
+            .filter(|(_, parameter)| parameter.written)
+            .map(|(index, _)| index)
+            .chain(results)
+            .map(|position| position as u16)
+            .collect();
+        Ok(Signature {
+            text: self.text.to_string(),
+            operator,
+            parameters,
+            returns,
+            writes,
+        })
+    }
+
+    /// Up to and with the closing parenthesis.
+    fn parameters(&mut self) -> Result<Vec<Parameter>> {
+        let mut parameters = Vec::new();
+        if self.accept(")") {
+            return Ok(parameters);
+        }
+        loop {
+            // A star says that what follows is passed by name in Python, which is nothing here.
+            if !self.accept("*") {
+                parameters.push(self.parameter()?);
+            }
+            if self.accept(")") {
+                return Ok(parameters);
+            }
+            self.expect(",")?;
+        }
+    }
+
+    fn parameter(&mut self) -> Result<Parameter> {
+        let base = self.word();
+        let written = self.alias()?;
+        let mut kind = match base {
+            "Tensor" => ParameterKind::Tensor,
+            "Scalar" => ParameterKind::Scalar,
+            "int" | "SymInt" | "ScalarType" | "Layout" | "Device" | "MemoryFormat" => {
+                ParameterKind::Int
+            }
+            "float" => ParameterKind::Double,
+            "bool" => ParameterKind::Bool,
+            "str" => ParameterKind::String,
+            _ => return Err(self.error("a type")),
+        };
+        let mut optional = self.accept("?");
+        if self.accept("[") {
+            self.until(&[']']);
+            self.expect("]")?;
+            kind = match (kind, optional) {
+                (ParameterKind::Tensor, false) => ParameterKind::TensorList,
+                (ParameterKind::Tensor, true) => ParameterKind::OptionalTensorList,
+                (ParameterKind::Int, false) => ParameterKind::IntList,
+                (ParameterKind::Double, false) => ParameterKind::DoubleList,
+                (ParameterKind::Bool, false) => ParameterKind::BoolList,
+                _ => return Err(self.error("a list of a kind that there is")),
+            };
+            // `Tensor(a!)[]` says of the list what `Tensor(a!)` says of a tensor.
+            optional = self.accept("?");
+        }
+        let name = self.word().to_string();
+        if self.accept("=") {
+            self.default_value();
+        }
+        Ok(Parameter {
+            name,
+            kind,
+            optional,
+            written,
+        })
+    }
+
+    /// `(a!)` or `(a)`, if there is one; whether it has the mark of being written.
+    fn alias(&mut self) -> Result<bool> {
+        if !self.accept("(") {
+            return Ok(false);
+        }
+        let alias = self.until(&[')']);
+        self.expect(")")?;
+        Ok(alias.contains('!'))
+    }
+
+    /// Defaults are of no use here: programs spell out every argument.
+    fn default_value(&mut self) {
+        if self.accept("[") {
+            self.until(&[']']);
+            self.accept("]");
+        } else {
+            self.until(&[',', ')']);
+        }
+    }
+
+    fn word(&mut self) -> &'t str {
+        self.skip_space();
+        let rest = &self.text[self.at..];
+        let end = rest
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    fn until(&mut self, ends: &[char]) -> &'t str {
+        let rest = &self.text[self.at..];
+        let end = rest.find(ends).unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    fn accept(&mut self, token: &str) -> bool {
+        self.skip_space();
+        let found = self.text[self.at..].starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    fn expect(&mut self, token: &str) -> Result<()> {
+        if self.accept(token) {
+            Ok(())
+        } else {
+            Err(self.error(&format!("`{token}`")))
+        }
+    }
+
+    fn skip_space(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    fn error(&self, expected: &str) -> Error {
+        Error::new(
+            ErrorKind::InvalidOption,
+            format!(
+                "`{}` is not a signature: {expected} was expected at character {}",
+                self.text, self.at
+            ),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_out_variant_takes_its_output_and_returns_it_again() {
+        let add = Signature::parse(
+            "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+        )
+        .unwrap();
+        assert_eq!(add.operator(), "aten::add.out");
+        let names: Vec<_> = add.parameters().iter().map(|p| &*p.name).collect();
+        assert_eq!(names, ["self", "other", "alpha", "out"]);
+        assert_eq!(add.argument_count(), 5);
+        assert_eq!(add.writes(), [3]);
+        assert_eq!(add.parameter_name(4), Some("result"));
+        assert_eq!(add.parameter_name(5), None);
+    }
+
+    #[test]
+    fn a_number_that_is_returned_is_written_after_the_parameters() {
+        let size = Signature::parse("aten::sym_size.int(Tensor self, int dim) -> SymInt").unwrap();
+        assert_eq!(size.argument_count(), 3);
+        assert_eq!(size.writes(), [2]);
+    }
+
+    #[test]
+    fn lists_options_and_defaults_are_understood() {
+        let signature = Signature::parse(
+            "aten::x.out(Tensor?[] indices, int[2] stride=[1, 1], float? p=None, \
+             Tensor[] many, ScalarType? dtype=None, *, Tensor(a!) a, Tensor(b!)[] out) \
+             -> (Tensor(a!), Tensor(b!)[])",
+        )
+        .unwrap();
+        let kinds: Vec<_> = signature.parameters().iter().map(|p| p.kind).collect();
+        assert_eq!(
+            kinds,
+            [
+                ParameterKind::OptionalTensorList,
+                ParameterKind::IntList,
+                ParameterKind::Double,
+                ParameterKind::TensorList,
+                ParameterKind::Int,
+                ParameterKind::Tensor,
+                ParameterKind::TensorList
+            ]
+        );
+        let optional: Vec<_> = signature.parameters().iter().map(|p| p.optional).collect();
+        assert_eq!(optional, [false, false, true, false, true, false, false]);
+        assert_eq!(signature.writes(), [5, 6]);
+    }
+
+    #[test]
+    fn an_operator_may_return_nothing() {
+        let nothing = Signature::parse("x::y(Tensor(a!) self) -> ()").unwrap();
+        assert_eq!(nothing.argument_count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_signature_is_refused_with_the_place() {
+        for text in [
+            "",
+            "aten::add",
+            "aten::add(Tensor self",
+            "aten::add(Foo x) -> Tensor",
+            "a::b() -> Tensor x y",
+        ] {
+            let error = Signature::parse(text).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidOption, "{text}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Lists of dimensions, and what follows from shapes and dim orders.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use crate::{Result, bail, ensure};
+
+/// The largest number of dimensions that a tensor can have, as in upstream.
+pub const MAX_RANK: usize = 16;
+
+/// A short list of sizes, strides or dimensions that lives on the stack.
+///
+/// Kernels compute shapes with it without allocating; it derefs to a slice.
+#[derive(Clone, Copy)]
+pub struct Dims {
+    len: usize,
+    dims: [usize; MAX_RANK],
+}
+
+impl Dims {
+    /// No dimensions: the shape of a scalar.
+    pub const fn new() -> Self {
+        Self {
+            len: 0,
+            dims: [0; MAX_RANK],
+        }
+    }
+
+    /// `len` times `value`. An error beyond [`MAX_RANK`].
+    pub fn filled(value: usize, len: usize) -> Result<Self> {
+        ensure!(
+            len <= MAX_RANK,
+            Unsupported,
+            "{len} dimensions are more than the {MAX_RANK} that tensors can have"
+        );
+        let mut dims = Self::new();
+        dims.len = len;
+        dims.dims[..len].fill(value);
+        Ok(dims)
+    }
+
+    /// A copy of a slice. An error beyond [`MAX_RANK`].
+    pub fn from_slice(slice: &[usize]) -> Result<Self> {
+        let mut dims = Self::filled(0, slice.len())?;
+        dims.copy_from_slice(slice);
+        Ok(dims)
+    }
+
+    /// Adds a dimension at the inner end. An error beyond [`MAX_RANK`].
+    pub fn push(&mut self, value: usize) -> Result<()> {
+        self.insert(self.len, value)
+    }
+
+    /// Adds a dimension before position `at`. An error beyond [`MAX_RANK`], or if there is no
+    /// such position.
+    pub fn insert(&mut self, at: usize, value: usize) -> Result<()> {
+        ensure!(
+            self.len < MAX_RANK,
+            Unsupported,
+            "{} dimensions are more than the {MAX_RANK} that tensors can have",
+            self.len + 1
+        );
+        ensure!(
+            at <= self.len,
+            Internal,
+            "no position {at} among {} dimensions",
+            self.len
+        );
+        self.dims.copy_within(at..self.len, at + 1);
+        self.dims[at] = value;
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Takes the dimension at position `at` away, if there is one.
+    pub fn remove(&mut self, at: usize) {
+        if at < self.len {
+            self.dims.copy_within(at + 1..self.len, at);
+            self.len -= 1;
+        }
+    }
+}
+
+impl Default for Dims {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Deref for Dims {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.dims[..self.len]
+    }
+}
+
+impl DerefMut for Dims {
+    fn deref_mut(&mut self) -> &mut [usize] {
+        &mut self.dims[..self.len]
+    }
+}
+
+impl fmt::Debug for Dims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl PartialEq for Dims {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Dims {}
+
+impl PartialEq<[usize]> for Dims {
+    fn eq(&self, other: &[usize]) -> bool {
+        **self == *other
+    }
+}
+
+static IDENTITY: [u8; MAX_RANK] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+/// The dim order of a row-major tensor of a rank. An error beyond [`MAX_RANK`].
+pub fn identity_order(rank: usize) -> Result<&'static [u8]> {
+    match IDENTITY.get(..rank) {
+        Some(order) => Ok(order),
+        None => bail!(
+            Unsupported,
+            "{rank} dimensions are more than the {MAX_RANK} that tensors can have"
+        ),
+    }
+}
+
+/// How many elements a shape has. An error if that overflows.
+pub fn numel(sizes: &[usize]) -> Result<usize> {
+    if sizes.contains(&0) {
+        return Ok(0);
+    }
+    sizes
+        .iter()
+        .try_fold(1usize, |product, &size| product.checked_mul(size))
+        .ok_or_else(|| {
+            crate::Error::new(
+                crate::ErrorKind::OutOfBounds,
+                format!("a tensor of shape {sizes:?} has more elements than memory can hold"),
+            )
+        })
+}
+
+/// The stride of each dimension, in elements, of a dense tensor.
+///
+/// A dimension of size 0 counts as 1, as in upstream. `dim_order` must be a permutation of the
+/// dimensions; sizes and order that came through a [`TensorView`](crate::TensorView) are.
+pub fn strides_of(sizes: &[usize], dim_order: &[u8]) -> Dims {
+    let mut strides = Dims {
+        len: sizes.len().min(MAX_RANK),
+        dims: [0; MAX_RANK],
+    };
+    let mut stride = 1;
+    for &dim in dim_order.iter().rev() {
+        let dim = usize::from(dim);
+        strides[dim] = stride;
+        stride = stride.saturating_mul(sizes[dim].max(1));
+    }
+    strides
+}
+
+/// Whether the elements lie in memory in logical (row-major) order. Dimensions of size 1 may
+/// stand anywhere in the dim order; a tensor without elements is row-major.
+#[inline]
+pub fn is_row_major(sizes: &[usize], dim_order: &[u8]) -> bool {
+    let mut last = None;
+    let mut in_order = true;
+    for &dim in dim_order {
+        match sizes.get(usize::from(dim)) {
+            Some(0) => return true,
+            Some(1) | None => {}
+            Some(_) => {
+                in_order &= last < Some(dim);
+                last = Some(dim);
+            }
+        }
+    }
+    in_order
+}
+
+/// An error unless `dim_order` names each of `rank` dimensions once.
+pub(super) fn check_dim_order(dim_order: &[u8], rank: usize) -> Result<()> {
+    ensure!(
+        rank <= MAX_RANK,
+        Unsupported,
+        "{rank} dimensions are more than the {MAX_RANK} that tensors can have"
+    );
+    let mut seen = 0u32;
+    for &dim in dim_order {
+        if usize::from(dim) < rank {
+            seen |= 1 << dim;
+        }
+    }
+    ensure!(
+        dim_order.len() == rank && seen == (1u32 << rank) - 1,
+        InvalidInput,
+        "{dim_order:?} is not an order of {rank} dimensions"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strides_follow_the_dim_order() {
+        assert_eq!(*strides_of(&[2, 3, 4], &[0, 1, 2]), [12, 4, 1]);
+        assert_eq!(*strides_of(&[1, 3, 4, 5], &[0, 2, 3, 1]), [60, 1, 15, 3]);
+        assert_eq!(*strides_of(&[2, 0, 4], &[0, 1, 2]), [4, 4, 1]);
+    }
+
+    #[test]
+    fn dimensions_of_size_one_do_not_disturb_the_order() {
+        assert!(is_row_major(&[2, 1, 4], &[1, 0, 2]));
+        assert!(is_row_major(&[8, 1, 3, 3], &[0, 2, 3, 1]));
+        assert!(!is_row_major(&[8, 2, 3, 3], &[0, 2, 3, 1]));
+        assert!(is_row_major(&[8, 2, 0, 3], &[0, 2, 3, 1]));
+        assert!(is_row_major(&[], &[]));
+    }
+
+    #[test]
+    fn a_shape_too_large_to_count_is_an_error() {
+        assert!(numel(&[usize::MAX, 2]).is_err());
+        assert_eq!(numel(&[usize::MAX, 2, 0]).unwrap(), 0);
+        assert_eq!(numel(&[]).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_dim_order_names_each_dimension_once() {
+        assert!(check_dim_order(&[1, 0], 2).is_ok());
+        assert!(check_dim_order(&[0, 0], 2).is_err());
+        assert!(check_dim_order(&[0, 2], 2).is_err());
+        assert!(check_dim_order(&[0], 2).is_err());
+        assert!(check_dim_order(&[], 0).is_ok());
+    }
+}

@@ -1,0 +1,7 @@
+//! Reading and writing by index.
+
+use thalweg_core::{KernelRegistry, Result};
+
+pub(crate) fn register(_registry: &mut KernelRegistry) -> Result<()> {
+    Ok(())
+}

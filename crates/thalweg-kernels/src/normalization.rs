@@ -1,0 +1,7 @@
+//! Normalization.
+
+use thalweg_core::{KernelRegistry, Result};
+
+pub(crate) fn register(_registry: &mut KernelRegistry) -> Result<()> {
+    Ok(())
+}

@@ -1,0 +1,7 @@
+//! Sorting and selecting the largest.
+
+use thalweg_core::{KernelRegistry, Result};
+
+pub(crate) fn register(_registry: &mut KernelRegistry) -> Result<()> {
+    Ok(())
+}
