@@ -66,6 +66,15 @@ pub(crate) const DATA_FILE: Format = Format {
     header_required: true,
 };
 
+impl Format {
+    /// Where the flatbuffer's body starts in files with a header of all fields. The body holds
+    /// numbers of 8 bytes, so it is shifted by a multiple of 16 to keep it aligned.
+    pub(crate) fn padded_header(self) -> usize {
+        let length = 8 + 8 * (self.flatbuffer_fields + 2);
+        HEADER_START + length.next_multiple_of(16)
+    }
+}
+
 /// Where the header starts.
 pub(crate) const HEADER_START: usize = 8;
 

@@ -33,7 +33,7 @@ mod layout;
 pub mod program;
 mod read;
 mod scalar;
-//mod write;
+mod write;
 
 #[allow(
     unsafe_code,
@@ -56,4 +56,4 @@ pub use data_file::{DataEntry, DataFile, TensorLayout};
 pub use error::{Error, ErrorKind};
 pub use layout::{Extent, FileKind, Layout};
 pub use program::*;
-//pub use write::WriteOptions;
+pub use write::WriteOptions;
