@@ -114,16 +114,24 @@ impl Program<'_> {
     fn check_value(&self, method: &Method<'_>, value: &Value<'_>) -> Result<(), Error> {
         match value {
             Value::Tensor(tensor) => self.check_tensor(method, tensor),
-            Value::IntList(items) => check_items(method, items, "an integer", |item| {
-                // What is an integer at run time may be stored as nothing.
-                matches!(item, Value::Int(_) | Value::None)
-            }),
-            Value::TensorList(items) => check_items(method, items, "a tensor", |item| {
-                matches!(item, Value::Tensor(_))
-            }),
+            Value::IntList(items) => check_items(
+                method,
+                items.iter().copied().map(Some),
+                "an integer",
+                |item| {
+                    // What is an integer at run time may be stored as nothing.
+                    matches!(item, Value::Int(_) | Value::None)
+                },
+            ),
+            Value::TensorList(items) => check_items(
+                method,
+                items.iter().copied().map(Some),
+                "a tensor",
+                |item| matches!(item, Value::Tensor(_)),
+            ),
             Value::OptionalTensorList(items) => check_items(
                 method,
-                items.iter().flatten(),
+                items.iter().copied(),
                 "a tensor or nothing",
                 |item| matches!(item, Value::Tensor(_) | Value::None),
             ),
@@ -229,13 +237,17 @@ fn check_allocation(method: &Method<'_>, allocation: Allocation, bytes: u64) -> 
     Ok(())
 }
 
-fn check_items<'i>(
+/// Checks the items of a list; those that are absent are always right.
+fn check_items(
     method: &Method<'_>,
-    items: impl IntoIterator<Item = &'i u32>,
+    items: impl Iterator<Item = Option<u32>>,
     wanted: &str,
     fits: impl Fn(&Value<'_>) -> bool,
 ) -> Result<(), Error> {
-    for (i, &item) in items.into_iter().enumerate() {
+    for (i, item) in items.enumerate() {
+        let Some(item) = item else {
+            continue;
+        };
         match method.values.get(item as usize) {
             Some(value) if fits(value) => {}
             Some(value) => {

@@ -23,7 +23,7 @@
 #![deny(unsafe_code)]
 
 mod budget;
-//mod builder;
+mod builder;
 mod check;
 mod container;
 mod data;
@@ -50,7 +50,7 @@ mod write;
 #[rustfmt::skip]
 mod schema;
 
-//pub use builder::{MethodBuilder, ProgramBuilder};
+pub use builder::{MethodBuilder, ProgramBuilder};
 pub use data::DataSource;
 pub use data_file::{DataEntry, DataFile, TensorLayout};
 pub use error::{Error, ErrorKind};

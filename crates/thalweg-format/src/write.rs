@@ -124,10 +124,7 @@ struct SegmentPlan {
 }
 
 impl SegmentPlan {
-    fn new(
-        sizes: impl Iterator<Item = usize>,
-        options: &WriteOptions,
-    ) -> Result<Self, Error> {
+    fn new(sizes: impl Iterator<Item = usize>, options: &WriteOptions) -> Result<Self, Error> {
         let mut total = 0;
         let mut places = Vec::new();
         for size in sizes {
@@ -173,10 +170,7 @@ fn tables(
         .iter()
         .map(|&(offset, size)| fb::DataSegment::create(b, offset, size))
         .collect();
-    let constant_segment = program
-        .constant_segment
-        .as_ref()
-        .map(|s| subsegments(s, b));
+    let constant_segment = program.constant_segment.as_ref().map(|s| subsegments(s, b));
     let mutable: Vec<_> = program
         .mutable_data_segments
         .iter()
@@ -225,8 +219,8 @@ fn data_file_tables(
         let layout = match &entry.layout {
             None => None,
             Some(layout) => {
-                let scalar_type = method::scalar_type(layout.scalar_type)
-                    .at(|| format!("entry {i}"))?;
+                let scalar_type =
+                    method::scalar_type(layout.scalar_type).at(|| format!("entry {i}"))?;
                 let sizes = method::signed(&layout.sizes)?;
                 let order = layout.dim_order.as_slice();
                 Some(ft::TensorLayout::create(b, scalar_type, sizes, order))

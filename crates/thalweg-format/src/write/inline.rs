@@ -45,7 +45,10 @@ impl InlineData {
             data: Vec::new(),
             end: head.len() as u64,
         };
-        for (field, list) in [(CONSTANT_BUFFER, constants), (BACKEND_DELEGATE_DATA, payloads)] {
+        for (field, list) in [
+            (CONSTANT_BUFFER, constants),
+            (BACKEND_DELEGATE_DATA, payloads),
+        ] {
             for (i, data) in list.iter().enumerate().filter(|(_, data)| !data.is_empty()) {
                 let start = align(placed.end + 4, self.alignment)?;
                 let end = start + data.len() as u64;
