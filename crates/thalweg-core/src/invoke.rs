@@ -55,7 +55,15 @@ impl Kernel {
         let mut values = Values::new(builder.slots, builder.tensors, builder.storages);
         let mut scratch = Scratch::new();
         let writes = signature.writes();
-        let call = Arguments::new(&mut values, &mut scratch, &ids, writes, Some(signature))?;
+        let reads = signature.parameters().len();
+        let call = Arguments::new(
+            &mut values,
+            &mut scratch,
+            &ids,
+            reads,
+            writes,
+            Some(signature),
+        )?;
         self.run(&KernelCall::new(call, 1))?;
         ids.iter().map(|&id| read(&values, id)).collect()
     }
@@ -108,7 +116,7 @@ impl Builder {
             storage.fill(view.bytes())?;
             storage
         } else {
-            Storage::shared(Arc::new(Block::copy_of(view.bytes())?), false)
+            Storage::constant(Arc::new(Block::copy_of(view.bytes())?))
         };
         self.storages.push(storage);
         let storage = StorageId(self.storages.len() as u32 - 1);

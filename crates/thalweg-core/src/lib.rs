@@ -1,27 +1,48 @@
-//! The runtime of Thalweg.
+//! The runtime of Thalweg: programs, methods, tensors, and the registries of kernels and backends.
+//!
+//! A [`Runtime`] holds operators and backends. It loads a [`Program`], of which
+//! [`Program::method`] makes instances, and [`Method::run`] runs them. This crate has no operators
+//! and no backends of its own; the crate `thalweg` puts a runtime together with all that a machine
+//! offers.
 #![deny(unsafe_code)]
 
+mod backend;
+mod data;
 mod dtype;
 mod error;
+mod info;
 mod invoke;
 mod kernel;
+mod link;
 mod memory;
+mod method;
+mod options;
+mod plan;
+mod program;
+mod runtime;
 mod scalar;
 mod signature;
+mod state;
 mod tensor;
 mod value;
 
+pub use backend::{Backend, Call, Delegate, DelegateInstance, DelegateSpec};
 pub use dtype::{Bool, DType, Element};
 pub use error::{Error, ErrorKind, Place, Result};
 pub use half::{bf16, f16};
+pub use info::{MethodInfo, ShapeKind, TensorInfo, ValueInfo};
 pub use invoke::Argument;
 pub use kernel::{Kernel, KernelCall, KernelFn, KernelRegistry};
+pub use link::Missing;
 pub use memory::{Arguments, TensorList};
+pub use method::{Method, MethodOptions, Outputs};
 pub use num_complex::{Complex32, Complex64};
+pub use options::{BackendOptions, LoadOptions, OptionValue, RunOptions};
+pub use program::Program;
+pub use runtime::{Runtime, RuntimeBuilder};
 pub use scalar::Scalar;
 pub use signature::{Parameter, ParameterKind, Signature};
-pub use tensor::{
-    Dims, MAX_RANK, Tensor, TensorView, TensorViewMut, identity_order, is_row_major, numel,
-    strides_of,
-};
+pub use state::State;
+pub use tensor::{Dims, MAX_RANK, Tensor, TensorView, TensorViewMut};
+pub use tensor::{identity_order, is_row_major, numel, strides_of};
 pub use value::{Input, Output, Value, ValueId};

@@ -23,6 +23,9 @@ pub struct Arguments<'c> {
     values: &'c Values,
     scratch: &'c Scratch,
     ids: &'c [ValueId],
+    /// How many of them, from the start, may be read. What follows are results: new ones, or
+    /// outputs once more.
+    reads: usize,
     /// Positions of the arguments that are written.
     writes: &'c [u16],
     signature: Option<&'c Signature>,
@@ -42,6 +45,7 @@ impl<'c> Arguments<'c> {
         values: &'c mut Values,
         scratch: &'c mut Scratch,
         ids: &'c [ValueId],
+        reads: usize,
         writes: &'c [u16],
         signature: Option<&'c Signature>,
     ) -> Result<Self> {
@@ -51,6 +55,7 @@ impl<'c> Arguments<'c> {
             values,
             scratch,
             ids,
+            reads: reads.min(ids.len()),
             writes,
             signature,
         };
@@ -471,7 +476,7 @@ impl<'c> Arguments<'c> {
     /// Copies every input that the call may overwrite, so that it can be read all the same.
     fn copy_overwritten_inputs(&self) -> Result<()> {
         let mut writes = self.writes.iter().peekable();
-        for position in 0..self.ids.len() {
+        for position in 0..self.reads {
             if writes
                 .next_if(|&&write| usize::from(write) == position)
                 .is_some()

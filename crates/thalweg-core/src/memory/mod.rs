@@ -10,10 +10,12 @@ mod arguments;
 mod block;
 mod file;
 mod scratch;
+mod shared;
 mod storage;
 
 pub use arguments::{Arguments, TensorList};
 pub(crate) use block::Block;
 pub(crate) use file::FileBytes;
 pub(crate) use scratch::Scratch;
+pub(crate) use shared::SharedBlock;
 pub(crate) use storage::{Slot, Storage, StorageId, TensorId, TensorSlot, Values};

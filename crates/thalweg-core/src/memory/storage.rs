@@ -1,11 +1,12 @@
 //! What a method instance holds: its values, its tensors, and the memory behind them.
 
 use std::cell::{Cell, UnsafeCell};
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
 
-use super::{Block, FileBytes};
+use super::{Block, FileBytes, SharedBlock};
 use crate::tensor::{self, Dims};
 use crate::{DType, Result, Scalar, TensorView, ValueId, bail, ensure};
 
@@ -109,8 +110,10 @@ enum Owner {
     Instance { _block: Block },
     /// The instance, for memory that grows as needed.
     Growing { _block: Block },
-    /// The instance and others: constants that were copied, state that methods share.
-    Shared { _block: Arc<Block> },
+    /// All instances: a constant that was copied out of the file.
+    Constant { _block: Arc<Block> },
+    /// A state, and all instances that share it.
+    State { _block: Arc<Block> },
     /// The file.
     File { _file: FileBytes },
     /// The caller, while a call runs.
@@ -139,22 +142,33 @@ impl Storage {
         })
     }
 
-    /// Memory that other instances have, too. Where it is writable, whoever made the instance
-    /// sees to it that no two of them run at once.
-    pub(crate) fn shared(block: Arc<Block>, writable: bool) -> Self {
+    /// A constant that was copied out of its file, which other instances have, too.
+    pub(crate) fn constant(block: Arc<Block>) -> Self {
         Self {
             data: pointer(&block),
             len: block.len(),
-            writable,
-            owner: Owner::Shared { _block: block },
+            writable: false,
+            owner: Owner::Constant { _block: block },
         }
     }
 
-    /// A part of a file, `bytes` being a part of its bytes; `None` if it is not.
-    pub(crate) fn file(file: &FileBytes, bytes: &[u8]) -> Option<Self> {
-        let within = file.bytes().as_ptr_range();
-        let part = bytes.as_ptr_range();
-        (within.start <= part.start && part.end <= within.end).then(|| Self {
+    /// A buffer of a state. Whoever runs the instance holds the state's lock meanwhile.
+    pub(crate) fn state(block: SharedBlock) -> Self {
+        let block = block.block();
+        Self {
+            data: pointer(&block),
+            len: block.len(),
+            writable: true,
+            owner: Owner::State { _block: block },
+        }
+    }
+
+    /// A part of a file.
+    pub(crate) fn file(file: &FileBytes, range: &Range<usize>) -> Result<Self> {
+        let Some(bytes) = file.bytes().get(range.clone()) else {
+            bail!(Internal, "the file has no bytes {range:?}");
+        };
+        Ok(Self {
             data: NonNull::from(bytes).cast(),
             len: bytes.len(),
             writable: false,
@@ -348,9 +362,6 @@ impl Values {
         self.tensors[id.0 as usize].get_mut()
     }
 
-    pub(crate) fn storage_mut(&mut self, id: StorageId) -> &mut Storage {
-        self.storages[id.0 as usize].get_mut()
-    }
 
     /// A tensor's content, while no call runs.
     pub(crate) fn view(&self, id: TensorId) -> Result<TensorView<'_>> {
@@ -395,11 +406,11 @@ impl Values {
         Ok(())
     }
 
-    /// Lets a storage refer to a caller's memory until [`Values::unlend`].
+    /// Lets a storage refer to a caller's memory.
     ///
     /// # Safety
-    /// The bytes stay valid and unchanged until `unlend`, and until the last view is gone that was
-    /// given out from this storage.
+    /// The bytes stay valid and unchanged until [`Values::unlend`] is called, or until no view is
+    /// asked for any more that could be of this storage.
     pub(crate) unsafe fn lend(&mut self, id: StorageId, bytes: &[u8]) {
         let storage = self.storages[id.0 as usize].get_mut();
         if matches!(storage.owner, Owner::Caller) {
@@ -414,6 +425,27 @@ impl Values {
         if matches!(storage.owner, Owner::Caller) {
             *storage = Storage::caller();
         }
+    }
+
+    /// Whether a tensor lies in state that other instances may write once this call is over.
+    pub(crate) fn is_shared_state(&self, id: TensorId) -> bool {
+        // SAFETY: as in `view`.
+        let owner = unsafe {
+            let tensor = &*self.tensors[id.0 as usize].get();
+            &(*self.storages[tensor.storage.0 as usize].get()).owner
+        };
+        matches!(owner, Owner::State { .. })
+    }
+
+    /// A tensor's shape over a copy of its content.
+    pub(crate) fn view_of_copy<'a>(
+        &'a self,
+        id: TensorId,
+        copy: &'a Block,
+    ) -> Result<TensorView<'a>> {
+        // SAFETY: as in `view`.
+        let tensor = unsafe { &*self.tensors[id.0 as usize].get() };
+        TensorView::with_dim_order(tensor.dtype, &tensor.sizes, &tensor.dim_order, copy.bytes())
     }
 
     /// Bytes that this instance alone holds.

@@ -1,0 +1,196 @@
+//! Checking inputs, and putting them in their places.
+
+use std::cell::Cell;
+
+use super::{Method, number};
+use crate::memory::{Slot, StorageId, TensorId};
+use crate::plan::{InputKind, PlannedTensor};
+use crate::{Error, Input, Result, Scalar, TensorView, ensure};
+use thalweg_format::ShapeDynamism;
+
+impl Method {
+    /// Checks the inputs and gives them to the program.
+    ///
+    /// The memory of tensors may be used after this returns; see where it is lent.
+    pub(super) fn set_inputs(&mut self, inputs: &[Input<'_>]) -> Result<()> {
+        let linked = self.linked.clone();
+        let expected = &linked.plan.inputs;
+        ensure!(
+            inputs.len() == expected.len(),
+            InvalidInput,
+            "the method takes {} inputs, and {} were given",
+            expected.len(),
+            inputs.len()
+        );
+        // What an earlier call borrowed is gone by now.
+        for storage in linked.lends.iter().flatten() {
+            self.values.unlend(*storage);
+        }
+        for (index, (input, expected)) in inputs.iter().zip(expected).enumerate() {
+            match (&expected.kind, *input) {
+                (InputKind::Tensor(tensor), Input::Tensor(view)) => {
+                    self.set_tensor(*tensor, linked.lends[index], view)
+                }
+                (InputKind::Any, input) if !matches!(input, Input::Tensor(_)) => {
+                    self.values.slots[expected.value.index()] = any_slot(input);
+                    Ok(())
+                }
+                (kind, input) => check_fixed(kind, input),
+            }
+            .map_err(|error| of_input(&error, index))?;
+        }
+        Ok(())
+    }
+
+    fn set_tensor(
+        &mut self,
+        id: TensorId,
+        lend: Option<StorageId>,
+        view: TensorView<'_>,
+    ) -> Result<()> {
+        let plan = self.linked.plan.clone();
+        check_tensor(&plan.tensors[id.0 as usize], view)?;
+        self.values.tensor_mut(id).resize(view.sizes(), true)?;
+        match lend {
+            Some(storage) => {
+                // SAFETY: `run` borrows the method and the inputs for the same lifetime `'m`. Views of
+                // the storage are given out to instructions, during the call, and by outputs,
+                // which borrow for `'m`; the next call begins by forgetting what was lent.
+                #[allow(unsafe_code, reason = "the lifetime is that of a whole call")]
+                unsafe {
+                    self.values.lend(storage, view.bytes());
+                }
+                Ok(())
+            }
+            None => self.values.write(id, view.bytes()),
+        }
+    }
+}
+
+/// An error unless a tensor has the type, shape and order that the program was exported for.
+fn check_tensor(planned: &PlannedTensor, view: TensorView<'_>) -> Result<()> {
+    ensure!(
+        view.dtype() == planned.dtype,
+        InvalidInput,
+        "the program takes {}, and {} was given",
+        planned.dtype,
+        view.dtype()
+    );
+    let fits = match planned.dynamism {
+        ShapeDynamism::Static => *planned.sizes == *view.sizes(),
+        ShapeDynamism::DynamicBound => {
+            planned.sizes.len() == view.rank()
+                && planned
+                    .sizes
+                    .iter()
+                    .zip(view.sizes())
+                    .all(|(bound, size)| size <= bound)
+        }
+        ShapeDynamism::DynamicUnbound => planned.sizes.len() == view.rank(),
+    };
+    ensure!(
+        fits,
+        InvalidInput,
+        "the program takes {}, and shape {:?} was given",
+        match planned.dynamism {
+            ShapeDynamism::Static => format!("shape {:?}", planned.sizes),
+            ShapeDynamism::DynamicBound => format!("shapes up to {:?}", planned.sizes),
+            ShapeDynamism::DynamicUnbound => format!("{} dimensions", planned.sizes.len()),
+        },
+        view.sizes()
+    );
+    ensure!(
+        same_order(view.sizes(), &planned.dim_order, view.dim_order()),
+        InvalidInput,
+        "the program takes its dimensions in order {:?}, and {:?} was given",
+        planned.dim_order,
+        view.dim_order()
+    );
+    Ok(())
+}
+
+/// Whether two dim orders put the elements of a shape in the same places. Dimensions of size 1 may
+/// stand anywhere.
+fn same_order(sizes: &[usize], a: &[u8], b: &[u8]) -> bool {
+    let counts = |dim: &&u8| sizes.get(usize::from(**dim)).is_some_and(|&size| size != 1);
+    a == b || sizes.contains(&0) || a.iter().filter(counts).eq(b.iter().filter(counts))
+}
+
+/// An error unless a number or string is the one that the program was exported for.
+fn check_fixed(kind: &InputKind, input: Input<'_>) -> Result<()> {
+    let (fits, expected) = match kind {
+        InputKind::Fixed(expected) => {
+            let given = match input {
+                Input::Int(value) => Some(Scalar::Int(value)),
+                Input::Double(value) => Some(Scalar::Double(value)),
+                Input::Bool(value) => Some(Scalar::Bool(value)),
+                _ => None,
+            };
+            let fits = given.is_some_and(|given| same_number(*expected, given));
+            (
+                fits,
+                format!("was exported for {} {expected}", expected.kind_name()),
+            )
+        }
+        InputKind::FixedString(expected) => {
+            let fits = matches!(input, Input::String(given) if given == &**expected);
+            (fits, format!("was exported for the string {expected:?}"))
+        }
+        InputKind::Tensor(_) => (false, "takes a tensor".into()),
+        InputKind::Any => (false, "takes a number, a string or none".into()),
+    };
+    ensure!(
+        fits,
+        InvalidInput,
+        "the program {expected}, and {} was given",
+        input.describe()
+    );
+    Ok(())
+}
+
+/// Doubles are compared as upstream compares them, so that a value that went through a text format
+/// on its way is still the same.
+fn same_number(a: Scalar, b: Scalar) -> bool {
+    match (a, b) {
+        (Scalar::Double(a), Scalar::Double(b)) => {
+            a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-8 + 1e-4 * a.abs()
+        }
+        (a, b) => a == b,
+    }
+}
+
+fn any_slot(input: Input<'_>) -> Slot {
+    match input {
+        Input::Int(value) => number(value),
+        Input::Double(value) => number(value),
+        Input::Bool(value) => number(value),
+        Input::String(value) => Slot::String(value.into()),
+        Input::None | Input::Tensor(_) => Slot::Scalar(Cell::new(None)),
+    }
+}
+
+fn of_input(error: &Error, index: usize) -> Error {
+    Error::new(error.kind(), format!("input {index}: {}", error.message()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimensions_of_size_one_may_stand_anywhere_in_the_order() {
+        assert!(same_order(&[1, 3, 4], &[0, 1, 2], &[1, 0, 2]));
+        assert!(!same_order(&[2, 3, 4], &[0, 1, 2], &[1, 0, 2]));
+        assert!(same_order(&[2, 0, 4], &[0, 1, 2], &[1, 0, 2]));
+    }
+
+    #[test]
+    fn a_fixed_double_may_have_lost_some_digits() {
+        assert!(same_number(
+            Scalar::Double(0.1),
+            Scalar::Double(0.100_000_1)
+        ));
+        assert!(!same_number(Scalar::Double(0.1), Scalar::Double(0.2)));
+        assert!(!same_number(Scalar::Int(1), Scalar::Double(1.0)));
+    }
+}

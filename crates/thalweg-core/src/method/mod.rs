@@ -1,0 +1,290 @@
+//! Method instances, and the running of calls.
+
+mod inputs;
+mod outputs;
+
+use std::cell::Cell;
+use std::fmt;
+use std::sync::Arc;
+
+pub use outputs::Outputs;
+
+use crate::link::{LinkedMethod, LinkedStorage, resizable};
+use crate::memory::{Arguments, Block, Scratch, Slot, Storage, TensorSlot, Values};
+use crate::plan::{MethodPlan, Step};
+use crate::{
+    Bool, Call, DType, DelegateInstance, Input, KernelCall, MethodInfo, Result, RunOptions,
+};
+use crate::{Scalar, State, TensorView, ValueId, bail, ensure};
+
+/// An instance of a method: its memory, its delegates, its mutable buffers.
+///
+/// # One call at a time
+/// [`run`](Method::run) takes `&mut self`, because an instance's memory serves one call at a
+/// time, and outputs are borrowed from it. For calls at the same time take several instances from
+/// the [`Program`](crate::Program); they share everything that does not change, so an instance
+/// costs the memory that its calls compute in and nothing else.
+pub struct Method {
+    linked: Arc<LinkedMethod>,
+    values: Values,
+    scratch: Scratch,
+    delegates: Vec<Box<dyn DelegateInstance>>,
+    state: State,
+    threads: usize,
+    /// Copies of outputs that lie in shared state, by output.
+    output_copies: Vec<Option<Block>>,
+}
+
+/// Choices for making an instance.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct MethodOptions {
+    state: Option<State>,
+}
+
+impl MethodOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Named mutable buffers are those of this state, rather than the instance's own.
+    pub fn state(mut self, state: &State) -> Self {
+        self.state = Some(state.clone());
+        self
+    }
+}
+
+impl Method {
+    pub(crate) fn new(
+        linked: Arc<LinkedMethod>,
+        options: &MethodOptions,
+        threads: usize,
+    ) -> Result<Self> {
+        let state = options.state.clone().unwrap_or_default();
+        let storages = linked
+            .storages
+            .iter()
+            .map(|storage| {
+                Ok(match storage {
+                    LinkedStorage::Arena(bytes) => Storage::block(Block::zeroed(*bytes)?),
+                    LinkedStorage::Constant(bytes) => Storage::file(&bytes.file, &bytes.range)?,
+                    LinkedStorage::Copied(block) => Storage::constant(block.clone()),
+                    LinkedStorage::State {
+                        name,
+                        bytes,
+                        initial,
+                    } => Storage::state(state.buffer(name, *bytes, initial.as_ref())?),
+                    LinkedStorage::Caller => Storage::caller(),
+                    LinkedStorage::Growing => Storage::growing()?,
+                })
+            })
+            .collect::<Result<_>>()?;
+        let tensors = linked
+            .plan
+            .tensors
+            .iter()
+            .map(|tensor| {
+                TensorSlot::new(
+                    tensor.dtype,
+                    tensor.sizes.clone(),
+                    tensor.dim_order.clone(),
+                    resizable(tensor.dynamism),
+                    tensor.storage,
+                    tensor.offset,
+                    tensor.capacity,
+                )
+            })
+            .collect();
+        let mut values = Values::new(linked.slots.clone(), tensors, storages);
+        for (tensor, bytes) in &linked.initial {
+            values.write(*tensor, bytes.get())?;
+        }
+        let delegates = linked
+            .delegates
+            .iter()
+            .map(|delegate| delegate.instance())
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            output_copies: linked.plan.outputs.iter().map(|_| None).collect(),
+            values,
+            scratch: Scratch::new(),
+            delegates,
+            state,
+            threads,
+            linked,
+        })
+    }
+
+    /// Runs the method.
+    ///
+    /// Inputs are given in the program's order, one for each leaf of what the exported module
+    /// takes. Outputs are borrowed from the method until its next call; those that the program
+    /// passes through unchanged are borrowed from the inputs.
+    ///
+    /// # Errors
+    /// If an input does not fit, or an instruction fails. The method can be called again after
+    /// any error; mutable buffers may have been written in part.
+    pub fn run<'m>(&'m mut self, inputs: &[Input<'m>]) -> Result<Outputs<'m>> {
+        self.run_with(inputs, &RunOptions::default())
+    }
+
+    /// Runs the method, with choices for this call.
+    ///
+    /// # Errors
+    /// As for [`Method::run`].
+    pub fn run_with<'m>(
+        &'m mut self,
+        inputs: &[Input<'m>],
+        options: &RunOptions,
+    ) -> Result<Outputs<'m>> {
+        let state = self.state.clone();
+        let turn = state.lock();
+        let result = self
+            .set_inputs(inputs)
+            .and_then(|()| self.execute(options))
+            .and_then(|()| self.copy_shared_outputs());
+        drop(turn);
+        match result {
+            Ok(()) => Ok(Outputs::new(self)),
+            Err(error) => {
+                self.recover();
+                Err(error.in_method(&self.linked.plan.name))
+            }
+        }
+    }
+
+    /// The method's name.
+    pub fn name(&self) -> &str {
+        &self.linked.plan.name
+    }
+
+    /// What the method takes and returns.
+    pub fn info(&self) -> MethodInfo {
+        MethodInfo::new(&self.linked.plan)
+    }
+
+    /// The method's named mutable buffers, to read and write them, to share them with another
+    /// instance, or to start anew.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Bytes of host memory that this instance holds for itself, temporary memory included.
+    /// Delegates and shared things are not counted.
+    pub fn memory_used(&self) -> usize {
+        self.values.owned_bytes() + self.scratch.capacity()
+    }
+
+    fn plan(&self) -> &MethodPlan {
+        &self.linked.plan
+    }
+
+    fn execute(&mut self, options: &RunOptions) -> Result<()> {
+        let linked = self.linked.clone();
+        let plan = &linked.plan;
+        let threads = options.threads.unwrap_or(self.threads);
+        let mut left = options.instruction_limit.unwrap_or(u64::MAX);
+        let mut next = 0;
+        while let Some(step) = plan.steps.get(next) {
+            let Some(rest) = left.checked_sub(1) else {
+                bail!(
+                    Limit,
+                    "the call ran longer than the instructions it was allowed"
+                );
+            };
+            left = rest;
+            let index = next;
+            next += 1;
+            let result = match step {
+                Step::Kernel {
+                    operator,
+                    arguments,
+                } => {
+                    let kernel = &linked.kernels[*operator as usize];
+                    let signature = kernel.signature();
+                    Arguments::new(
+                        &mut self.values,
+                        &mut self.scratch,
+                        plan.arguments(*arguments),
+                        signature.parameters().len(),
+                        signature.writes(),
+                        Some(signature),
+                    )
+                    .and_then(|arguments| kernel.run(&KernelCall::new(arguments, threads)))
+                }
+                Step::Delegate {
+                    delegate,
+                    arguments,
+                } => self.delegates[*delegate as usize].execute(&mut Call {
+                    values: &mut self.values,
+                    scratch: &mut self.scratch,
+                    arguments: plan.arguments(*arguments),
+                    options,
+                }),
+                Step::Move { from, to } => {
+                    self.values.slots[to.index()] = self.values.slots[from.index()].clone();
+                    Ok(())
+                }
+                Step::JumpIfFalse {
+                    condition,
+                    destination,
+                } => self.condition(*condition).map(|holds| {
+                    if !holds {
+                        next = *destination as usize;
+                    }
+                }),
+                // Upstream gives the memory back to an allocator. Here it stays with the tensor,
+                // for the next call will need it again.
+                Step::Free { .. } => Ok(()),
+            };
+            if let Err(error) = result {
+                return Err(error.at_instruction(index, &plan.step_name(index)));
+            }
+        }
+        Ok(())
+    }
+
+    /// A condition holds if it is true, or a tensor of booleans that are all true.
+    fn condition(&self, value: ValueId) -> Result<bool> {
+        match self.values.slot(value)? {
+            Slot::Scalar(cell) if matches!(cell.get(), Some(Scalar::Bool(_))) => {
+                Ok(cell.get() == Some(Scalar::Bool(true)))
+            }
+            Slot::Tensor(id) => {
+                let tensor: TensorView<'_> = self.values.view(*id)?;
+                ensure!(
+                    tensor.dtype() == DType::Bool,
+                    InvalidProgram,
+                    "the condition is a tensor of {}, not of booleans",
+                    tensor.dtype()
+                );
+                Ok(tensor.data::<Bool>()?.iter().all(|element| element.get()))
+            }
+            _ => bail!(InvalidProgram, "the condition is not a boolean"),
+        }
+    }
+
+    /// Sets back what a call that stopped midway may have left behind: the counter of a loop, or
+    /// a value that was moved elsewhere.
+    #[cold]
+    fn recover(&mut self) {
+        self.values.slots.clone_from(&self.linked.slots);
+        for storage in self.linked.lends.iter().flatten() {
+            self.values.unlend(*storage);
+        }
+    }
+}
+
+impl fmt::Debug for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Method")
+            .field("name", &self.name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A number in the place of a value.
+fn number(value: impl Into<Scalar>) -> Slot {
+    Slot::Scalar(Cell::new(Some(value.into())))
+}

@@ -1,0 +1,122 @@
+//! What comes out of a call.
+
+use std::fmt;
+
+use super::Method;
+use crate::memory::{Block, Slot};
+use crate::{Output, Result, Scalar, TensorView, Value, bail};
+
+/// The outputs of a call, borrowed from the method that computed them.
+///
+/// They are what the program wrote, where it wrote it; nothing is copied. To keep one beyond the
+/// next call, [`to_values`](Outputs::to_values), or [`Output::to_value`] for one of them.
+#[derive(Clone, Copy)]
+pub struct Outputs<'m> {
+    method: &'m Method,
+}
+
+impl<'m> Outputs<'m> {
+    pub(super) fn new(method: &'m Method) -> Self {
+        Self { method }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.method.plan().outputs.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// An output.
+    ///
+    /// # Errors
+    /// If there is no such output, or the program ended before it wrote it.
+    pub fn get(&self, index: usize) -> Result<Output<'m>> {
+        let method = self.method;
+        let Some(&value) = method.plan().outputs.get(index) else {
+            bail!(
+                InvalidOption,
+                "there is no output {index}: the method has {}",
+                self.len()
+            );
+        };
+        Ok(match method.values.slot(value)? {
+            Slot::Scalar(cell) => match cell.get() {
+                None => Output::None,
+                Some(Scalar::Int(value)) => Output::Int(value),
+                Some(Scalar::Double(value)) => Output::Double(value),
+                Some(Scalar::Bool(value)) => Output::Bool(value),
+            },
+            Slot::String(value) => Output::String(value),
+            Slot::Tensor(id) => {
+                let view = match &method.output_copies[index] {
+                    Some(copy) => method.values.view_of_copy(*id, copy)?,
+                    None => method.values.view(*id)?,
+                };
+                Output::Tensor(view)
+            }
+            Slot::Ints(list) => Output::IntList(list),
+            Slot::DoubleList(list) => Output::DoubleList(list),
+            Slot::BoolList(list) => Output::BoolList(list),
+            Slot::IntList(_) | Slot::TensorList(_) => bail!(
+                Unsupported,
+                "output {index} is a list of values; programs return its elements one by one"
+            ),
+        })
+    }
+
+    /// An output that is a tensor.
+    ///
+    /// # Errors
+    /// If there is no such output, or it is not a tensor.
+    pub fn tensor(&self, index: usize) -> Result<TensorView<'m>> {
+        self.get(index)?.tensor()
+    }
+
+    /// The outputs, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Output<'m>>> + use<'m> {
+        let outputs = *self;
+        (0..outputs.len()).map(move |index| outputs.get(index))
+    }
+
+    /// Copies that own what they hold.
+    ///
+    /// # Errors
+    /// If memory is out.
+    pub fn to_values(&self) -> Result<Vec<Value>> {
+        self.iter().map(|output| output?.to_value()).collect()
+    }
+}
+
+impl fmt::Debug for Outputs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter().flatten()).finish()
+    }
+}
+
+impl Method {
+    /// Copies outputs that lie in state which another method may write as soon as this call is
+    /// over.
+    pub(super) fn copy_shared_outputs(&mut self) -> Result<()> {
+        for (&value, copy) in self.linked.plan.outputs.iter().zip(&mut self.output_copies) {
+            let Slot::Tensor(id) = self.values.slot(value)? else {
+                continue;
+            };
+            if !self.values.is_shared_state(*id) {
+                *copy = None;
+                continue;
+            }
+            let bytes = self.values.view(*id)?.bytes();
+            match copy {
+                Some(block) if block.len() == bytes.len() => {
+                    block.bytes_mut().copy_from_slice(bytes);
+                }
+                _ => *copy = Some(Block::copy_of(bytes)?),
+            }
+        }
+        Ok(())
+    }
+}

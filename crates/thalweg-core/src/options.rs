@@ -1,0 +1,135 @@
+//! Choices that callers make when they load and when they run.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// Choices for loading a program.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct LoadOptions {
+    pub(crate) data: Vec<PathBuf>,
+    pub(crate) memory_limit: usize,
+    pub(crate) backend_options: BackendOptions,
+}
+
+impl LoadOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self {
+            data: Vec::new(),
+            memory_limit: 64 << 30,
+            backend_options: BackendOptions::default(),
+        }
+    }
+
+    /// Adds a data file (`.ptd`). Without any, those beside the program are found by themselves:
+    /// the one with the program's name, else the only one in the folder.
+    pub fn data(mut self, path: impl Into<PathBuf>) -> Self {
+        self.data.push(path.into());
+        self
+    }
+
+    /// How many bytes of host memory the plan of an instance may ask for; 64 GiB by default. A
+    /// file of a few bytes can ask for any amount, so whoever loads files of strangers sets this.
+    pub fn memory_limit(mut self, bytes: usize) -> Self {
+        self.memory_limit = bytes;
+        self
+    }
+
+    /// An option for a backend, by the backend's and the option's name. It holds for what is
+    /// loaded with these options, and is not looked at again later.
+    pub fn backend_option(
+        mut self,
+        backend: impl Into<String>,
+        key: impl Into<String>,
+        value: impl Into<OptionValue>,
+    ) -> Self {
+        self.backend_options
+            .0
+            .entry(backend.into())
+            .or_default()
+            .insert(key.into(), value.into());
+        self
+    }
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The value of a backend's option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OptionValue {
+    /// A boolean.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A string.
+    String(String),
+}
+
+impl From<bool> for OptionValue {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<i64> for OptionValue {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<&str> for OptionValue {
+    fn from(value: &str) -> Self {
+        Self::String(value.into())
+    }
+}
+
+impl From<String> for OptionValue {
+    fn from(value: String) -> Self {
+        Self::String(value)
+    }
+}
+
+/// Options for all backends.
+#[derive(Clone, Debug, Default)]
+pub struct BackendOptions(HashMap<String, HashMap<String, OptionValue>>);
+
+impl BackendOptions {
+    /// The value of a backend's option, if it was set.
+    pub fn get(&self, backend: &str, key: &str) -> Option<&OptionValue> {
+        self.0.get(backend)?.get(key)
+    }
+}
+
+/// Choices for one call.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct RunOptions {
+    pub(crate) threads: Option<usize>,
+    pub(crate) instruction_limit: Option<u64>,
+}
+
+impl RunOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many threads CPU operators may use; at least 1. By default the runtime's setting.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads.max(1));
+        self
+    }
+
+    /// How many instructions the call may run before it ends with an error. Programs can loop, so
+    /// whoever runs files of strangers sets this; there is no limit by default.
+    pub fn instruction_limit(mut self, instructions: u64) -> Self {
+        self.instruction_limit = Some(instructions);
+        self
+    }
+}

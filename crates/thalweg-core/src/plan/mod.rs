@@ -1,0 +1,215 @@
+//! A method, resolved: what a program file says about it, checked and made ready to instantiate.
+//!
+//! A plan owns everything and refers to the file by ranges of bytes, so that it can be shared
+//! freely. It is made when a program is loaded ([`build`]) and knows nothing of kernels and
+//! backends; those are looked up when the first instance is made (see [`crate::link`]).
+
+mod build;
+mod placement;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use thalweg_format::{Device, ShapeDynamism};
+
+use crate::memory::{FileBytes, StorageId, TensorId};
+use crate::{DType, Result, Scalar, ValueId};
+
+/// A method, resolved.
+pub(crate) struct MethodPlan {
+    pub(crate) name: String,
+    /// By [`ValueId`].
+    pub(crate) values: Vec<PlannedValue>,
+    /// By [`TensorId`].
+    pub(crate) tensors: Vec<PlannedTensor>,
+    /// By [`StorageId`].
+    pub(crate) storages: Vec<PlannedStorage>,
+    pub(crate) inputs: Vec<PlannedInput>,
+    pub(crate) outputs: Vec<ValueId>,
+    /// Full names, such as `aten::add.out`.
+    pub(crate) operators: Vec<String>,
+    pub(crate) delegates: Vec<PlannedDelegate>,
+    pub(crate) steps: Vec<Step>,
+    /// The arguments of all steps, one after another.
+    pub(crate) arguments: Vec<ValueId>,
+}
+
+/// What a value is at the start of a call.
+#[derive(Clone, Debug)]
+pub(crate) enum PlannedValue {
+    Scalar(Option<Scalar>),
+    String(Arc<str>),
+    Tensor(TensorId),
+    IntList(Arc<[ValueId]>),
+    DoubleList(Arc<[f64]>),
+    BoolList(Arc<[bool]>),
+    TensorList(Arc<[Option<ValueId>]>),
+}
+
+/// A tensor and its place.
+pub(crate) struct PlannedTensor {
+    pub(crate) dtype: DType,
+    /// The shape, or its upper bounds.
+    pub(crate) sizes: Box<[usize]>,
+    pub(crate) dim_order: Arc<[u8]>,
+    pub(crate) dynamism: ShapeDynamism,
+    pub(crate) storage: StorageId,
+    /// In bytes, from the start of the storage.
+    pub(crate) offset: usize,
+    /// Bytes of the largest shape.
+    pub(crate) capacity: usize,
+    /// What an instance starts with, for tensors of an arena; `None` for zeros.
+    pub(crate) initial: Option<DataSource>,
+}
+
+/// A piece of memory that an instance has.
+pub(crate) enum PlannedStorage {
+    /// An arena, as large as the tensors in it need.
+    Arena { bytes: usize, device: Device },
+    /// A constant.
+    Constant {
+        data: DataSource,
+        bytes: usize,
+        align: usize,
+    },
+    /// A mutable buffer with a name, which methods can share.
+    State {
+        name: Arc<str>,
+        bytes: usize,
+        initial: Option<DataSource>,
+    },
+    /// None is planned: the caller's memory for an input, else memory that grows as needed.
+    Unplanned,
+}
+
+/// Where data comes from that is known before a method runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DataSource {
+    /// Bytes of the program file.
+    File(Range<usize>),
+    /// A data file, under this name.
+    External(Arc<str>),
+}
+
+/// An input, and what it must be.
+pub(crate) struct PlannedInput {
+    pub(crate) value: ValueId,
+    pub(crate) kind: InputKind,
+}
+
+/// What an input must be.
+pub(crate) enum InputKind {
+    /// A tensor of the planned type and shape.
+    Tensor(TensorId),
+    /// This very number: the program was exported for it.
+    Fixed(Scalar),
+    /// This very string.
+    FixedString(Arc<str>),
+    /// Anything but a tensor; the program only says that there is an input.
+    Any,
+}
+
+/// A delegate, and its payload.
+pub(crate) struct PlannedDelegate {
+    pub(crate) backend: String,
+    /// Where the payload is in the program file.
+    pub(crate) payload: Range<usize>,
+    pub(crate) compile_specs: Vec<(String, Vec<u8>)>,
+}
+
+/// An instruction. Arguments are a range of [`MethodPlan::arguments`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Kernel {
+        operator: u32,
+        arguments: Span,
+    },
+    Delegate {
+        delegate: u32,
+        arguments: Span,
+    },
+    Move {
+        from: ValueId,
+        to: ValueId,
+    },
+    JumpIfFalse {
+        condition: ValueId,
+        destination: u32,
+    },
+    Free {
+        value: ValueId,
+    },
+}
+
+/// A range of [`MethodPlan::arguments`], half the size of a `Range<usize>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+}
+
+impl MethodPlan {
+    /// The arguments of an instruction.
+    #[inline]
+    pub(crate) fn arguments(&self, span: Span) -> &[ValueId] {
+        let start = span.start as usize;
+        &self.arguments[start..start + span.len as usize]
+    }
+
+    /// What an instruction runs, for messages.
+    pub(crate) fn step_name(&self, index: usize) -> String {
+        match self.steps.get(index) {
+            Some(Step::Kernel { operator, .. }) => self.operators[*operator as usize].clone(),
+            Some(Step::Delegate { delegate, .. }) => {
+                let backend = &self.delegates[*delegate as usize].backend;
+                format!("delegate {delegate} ({backend})")
+            }
+            Some(Step::Move { .. }) => "move".into(),
+            Some(Step::JumpIfFalse { .. }) => "jump if false".into(),
+            Some(Step::Free { .. }) => "free".into(),
+            None => "end".into(),
+        }
+    }
+
+    /// The devices, other than the CPU, that the method's arenas live on.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = Device> {
+        self.storages.iter().filter_map(|storage| match storage {
+            PlannedStorage::Arena { device, .. } if *device != Device::default() => Some(*device),
+            _ => None,
+        })
+    }
+
+    /// Whether a data file may be of use: for tensors whose data is kept outside, or a delegate.
+    pub(crate) fn may_need_data(&self) -> bool {
+        let external = |source: &DataSource| matches!(source, DataSource::External(_));
+        !self.delegates.is_empty()
+            || self
+                .tensors
+                .iter()
+                .any(|tensor| tensor.initial.as_ref().is_some_and(external))
+            || self.storages.iter().any(|storage| match storage {
+                PlannedStorage::Constant { data, .. } => external(data),
+                PlannedStorage::State { initial, .. } => initial.as_ref().is_some_and(external),
+                _ => false,
+            })
+    }
+
+    /// Bytes that each instance has for itself on the CPU before it first runs.
+    pub(crate) fn arena_bytes(&self) -> usize {
+        self.storages
+            .iter()
+            .map(|storage| match storage {
+                PlannedStorage::Arena { bytes, .. } => *bytes,
+                _ => 0,
+            })
+            .fold(0, usize::saturating_add)
+    }
+}
+
+/// Resolves every method of a program file.
+///
+/// # Errors
+/// If the bytes are no program, or one that says something that cannot be.
+pub(crate) fn read(file: &FileBytes) -> Result<(Vec<MethodPlan>, Vec<(String, Range<usize>)>)> {
+    build::read(file)
+}

@@ -1,0 +1,169 @@
+//! Loaded programs.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::data::ProgramData;
+use crate::link::{LinkedMethod, Missing};
+use crate::memory::FileBytes;
+use crate::plan::{self, MethodPlan};
+use crate::{LoadOptions, Method, MethodInfo, MethodOptions, Result, Runtime, bail};
+
+/// A loaded program: methods, and what their instances share. Cheap to clone.
+#[derive(Clone)]
+pub struct Program(Arc<Inner>);
+
+struct Inner {
+    runtime: Runtime,
+    data: ProgramData,
+    options: LoadOptions,
+    methods: Vec<Entry>,
+}
+
+struct Entry {
+    plan: Arc<MethodPlan>,
+    /// Made when the first instance is; the lock makes sure that it is made once.
+    linked: Mutex<Option<Arc<LinkedMethod>>>,
+}
+
+impl Program {
+    pub(crate) fn load(runtime: Runtime, path: &Path, options: &LoadOptions) -> Result<Self> {
+        let file = FileBytes::map(path)?;
+        Self::new(runtime, file, Some(path), options).map_err(|error| error.in_file(path.display()))
+    }
+
+    pub(crate) fn from_bytes(
+        runtime: Runtime,
+        bytes: Vec<u8>,
+        options: &LoadOptions,
+    ) -> Result<Self> {
+        Self::new(runtime, FileBytes::owned(bytes), None, options)
+    }
+
+    fn new(
+        runtime: Runtime,
+        file: FileBytes,
+        path: Option<&Path>,
+        options: &LoadOptions,
+    ) -> Result<Self> {
+        let (plans, named) = plan::read(&file)?;
+        let mut data = ProgramData::new(file, named);
+        for path in &options.data {
+            data.add_file(path)?;
+        }
+        // Looking for a file that nobody needs could find one that has nothing to do with this.
+        if options.data.is_empty()
+            && plans.iter().any(MethodPlan::may_need_data)
+            && let Some(path) = path
+        {
+            data.find_beside(path)?;
+        }
+        let methods = plans.into_iter().map(|plan| Entry {
+            plan: Arc::new(plan),
+            linked: Mutex::new(None),
+        });
+        Ok(Self(Arc::new(Inner {
+            methods: methods.collect(),
+            runtime,
+            data,
+            options: options.clone(),
+        })))
+    }
+
+    /// An instance of a method, with memory and state of its own.
+    ///
+    /// The first instance of a method looks up its operators and loads its delegates; later ones
+    /// share them.
+    ///
+    /// # Errors
+    /// If there is no such method, or what it needs is missing: operators and backends are all
+    /// named at once.
+    pub fn method(&self, name: &str) -> Result<Method> {
+        self.method_with(name, &MethodOptions::new())
+    }
+
+    /// An instance of a method, with choices.
+    ///
+    /// # Errors
+    /// As for [`Program::method`].
+    pub fn method_with(&self, name: &str, options: &MethodOptions) -> Result<Method> {
+        let entry = self.entry(name)?;
+        self.linked(entry)
+            .and_then(|linked| Method::new(linked, options, self.0.runtime.threads()))
+            .map_err(|error| error.in_method(name))
+    }
+
+    /// The names of the methods, in the order of the file.
+    pub fn method_names(&self) -> impl Iterator<Item = &str> {
+        self.0.methods.iter().map(|entry| &*entry.plan.name)
+    }
+
+    /// What a method takes and returns.
+    ///
+    /// # Errors
+    /// If there is no such method.
+    pub fn method_info(&self, name: &str) -> Result<MethodInfo> {
+        Ok(MethodInfo::new(&self.entry(name)?.plan))
+    }
+
+    /// What a method needs and this program's runtime does not have. Making an instance fails
+    /// unless this is empty.
+    ///
+    /// # Errors
+    /// If there is no such method.
+    pub fn missing(&self, name: &str) -> Result<Missing> {
+        Ok(Missing::of(&self.entry(name)?.plan, &self.0.runtime))
+    }
+
+    /// The runtime that the program was loaded with.
+    pub fn runtime(&self) -> &Runtime {
+        &self.0.runtime
+    }
+
+    /// Data that the program or one of its data files has under a name.
+    pub fn named_data(&self, key: &str) -> Option<&[u8]> {
+        self.0.data.get(key)
+    }
+
+    fn entry(&self, name: &str) -> Result<&Entry> {
+        match self.0.methods.iter().find(|entry| entry.plan.name == name) {
+            Some(entry) => Ok(entry),
+            None => {
+                let names: Vec<_> = self
+                    .method_names()
+                    .map(|name| format!("`{name}`"))
+                    .collect();
+                bail!(
+                    InvalidOption,
+                    "there is no method `{name}`; the program has {}",
+                    names.join(", ")
+                )
+            }
+        }
+    }
+
+    fn linked(&self, entry: &Entry) -> Result<Arc<LinkedMethod>> {
+        let mut linked = entry.linked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(linked) = &*linked {
+            return Ok(linked.clone());
+        }
+        let made = Arc::new(LinkedMethod::new(
+            &entry.plan,
+            &self.0.runtime,
+            &self.0.data,
+            &self.0.options.backend_options,
+            self.0.options.memory_limit,
+        )?);
+        *linked = Some(made.clone());
+        Ok(made)
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Program")
+            .field(&self.method_names().collect::<Vec<_>>())
+            .finish()
+    }
+}

@@ -1,0 +1,150 @@
+//! Mutable buffers that outlive a call, and that methods can share.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::link::Bytes;
+use crate::memory::SharedBlock;
+use crate::{Result, bail, ensure};
+
+/// The named mutable buffers of method instances: a key-value cache, the weights of a model that
+/// is being trained.
+///
+/// Every instance has a state. By default it has one to itself; made with
+/// [`MethodOptions::state`](crate::MethodOptions::state), it has the same state as another
+/// instance, and both see what either writes: a `prefill` fills the cache that a `decode` goes on
+/// with. Calls of methods that share a state wait for each other. Cheap to clone; a clone is the
+/// same state.
+///
+/// Buffers without a name belong to their instance alone.
+#[derive(Clone, Default)]
+pub struct State(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    /// Held while a method runs, or a buffer is read or written from outside.
+    running: Mutex<()>,
+    buffers: Mutex<HashMap<String, Buffer>>,
+}
+
+struct Buffer {
+    block: SharedBlock,
+    initial: Option<Bytes>,
+}
+
+impl State {
+    /// A state without buffers; the methods that are made with it add theirs.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The names of the buffers, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = lock(&self.0.buffers).keys().cloned().collect();
+        names.sort();
+        names
+    }
+
+    /// A copy of a buffer's bytes.
+    ///
+    /// # Errors
+    /// If there is no buffer of that name.
+    pub fn read(&self, name: &str) -> Result<Vec<u8>> {
+        let running = self.lock();
+        let buffers = lock(&self.0.buffers);
+        match buffers.get(name) {
+            Some(buffer) => Ok(buffer.block.read(&running)),
+            None => bail!(InvalidOption, "there is no mutable buffer `{name}`"),
+        }
+    }
+
+    /// Replaces a buffer's bytes.
+    ///
+    /// # Errors
+    /// If there is no buffer of that name, or it has another size.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let running = self.lock();
+        let buffers = lock(&self.0.buffers);
+        let Some(buffer) = buffers.get(name) else {
+            bail!(InvalidOption, "there is no mutable buffer `{name}`");
+        };
+        ensure!(
+            bytes.len() == buffer.block.len(),
+            InvalidInput,
+            "the mutable buffer `{name}` has {} bytes, not {}",
+            buffer.block.len(),
+            bytes.len()
+        );
+        buffer.block.write(&running, bytes);
+        Ok(())
+    }
+
+    /// Sets every buffer back to what it was at first: its initial value, or zeros.
+    pub fn reset(&self) {
+        let running = self.lock();
+        for buffer in lock(&self.0.buffers).values() {
+            match &buffer.initial {
+                Some(initial) => buffer.block.write(&running, initial.get()),
+                None => buffer.block.clear(&running),
+            }
+        }
+    }
+
+    /// The block of a buffer, which is made if there is none of that name yet.
+    pub(crate) fn buffer(
+        &self,
+        name: &str,
+        bytes: usize,
+        initial: Option<&Bytes>,
+    ) -> Result<SharedBlock> {
+        let running = self.lock();
+        let mut buffers = lock(&self.0.buffers);
+        if let Some(buffer) = buffers.get(name) {
+            ensure!(
+                buffer.block.len() == bytes,
+                InvalidOption,
+                "the mutable buffer `{name}` has {bytes} bytes here and {} in the method that \
+                 shares it",
+                buffer.block.len()
+            );
+            return Ok(buffer.block.clone());
+        }
+        let block = SharedBlock::zeroed(bytes)?;
+        if let Some(initial) = initial {
+            block.write(&running, initial.get());
+        }
+        let buffer = Buffer {
+            block: block.clone(),
+            initial: initial.cloned(),
+        };
+        buffers.insert(name.to_string(), buffer);
+        Ok(block)
+    }
+
+    /// Keeps every other method that shares the state from running.
+    #[inline]
+    pub(crate) fn lock(&self) -> StateGuard<'_> {
+        StateGuard {
+            _guard: lock(&self.0.running),
+        }
+    }
+}
+
+/// Proof that nobody else uses a state's buffers.
+pub(crate) struct StateGuard<'s> {
+    _guard: MutexGuard<'s, ()>,
+}
+
+/// A panic while a lock was held leaves bytes that may be half written, as an error would.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("State").field(&self.names()).finish()
+    }
+}

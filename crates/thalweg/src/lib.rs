@@ -1,0 +1,79 @@
+//! Thalweg runs ExecuTorch programs (`.pte`) from Rust.
+//!
+//! ```no_run
+//! use thalweg::{Input, Runtime, Tensor};
+//!
+//! # fn main() -> thalweg::Result<()> {
+//! let program = Runtime::detect().load("model.pte")?;
+//! let mut forward = program.method("forward")?;
+//! let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[1, 3])?;
+//! let outputs = forward.run(&[Input::from(&x)])?;
+//! println!("{:?}", outputs.tensor(0)?.data::<f32>()?);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Runtime`] holds the operators and backends of this machine; [`Runtime::load`] gives a
+//! [`Program`], [`Program::method`] an instance of one of its methods, and [`Method::run`] runs
+//! it. Everything else is in the documentation of these four.
+#![forbid(unsafe_code)]
+
+use std::ops::Deref;
+
+pub use thalweg_core::*;
+
+/// Reading and writing of program and data files.
+pub use thalweg_format as format;
+
+/// A runtime with everything that Thalweg and this machine offer.
+///
+/// It derefs to [`thalweg_core::Runtime`], whose methods load programs.
+#[derive(Clone, Debug)]
+pub struct Runtime(thalweg_core::Runtime);
+
+impl Runtime {
+    /// All CPU operators, and every backend that this machine can run.
+    pub fn detect() -> Self {
+        Self(Self::builder().build())
+    }
+
+    /// The same to begin with, to which operators and backends can be added before it is built.
+    pub fn builder() -> RuntimeBuilder {
+        thalweg_core::Runtime::builder().kernels(&kernels())
+    }
+}
+
+impl Deref for Runtime {
+    type Target = thalweg_core::Runtime;
+
+    fn deref(&self) -> &thalweg_core::Runtime {
+        &self.0
+    }
+}
+
+impl From<thalweg_core::Runtime> for Runtime {
+    fn from(runtime: thalweg_core::Runtime) -> Self {
+        Self(runtime)
+    }
+}
+
+/// All CPU operators.
+fn kernels() -> KernelRegistry {
+    let mut registry = KernelRegistry::new();
+    if let Err(error) = thalweg_kernels::register(&mut registry) {
+        // Signatures are fixed text that a test reads; there is no way to get here.
+        unreachable!("{error}");
+    }
+    registry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_signature_of_every_operator_can_be_read() {
+        let mut registry = KernelRegistry::new();
+        thalweg_kernels::register(&mut registry).unwrap();
+    }
+}
