@@ -65,8 +65,11 @@ def check(tool, program):
         case = json.loads((program.parent / "case.json").read_text())
         try:
             before = run(program, data, case, program.parent)
+            again = run(program, data, case, program.parent)
         except Exception as error:
             return f"not run: {str(error).splitlines()[0]}"
+        if not same(before, again):
+            return "not run: its outputs are random"
         try:
             after = run(rewritten, new_data, case, program.parent)
         except Exception as error:

@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind};
 /// Parts of a flatbuffer may be shared: a thousand methods can point to one table of a thousand
 /// values, and a file of some kilobytes would become gigabytes. So all memory that decoding takes
 /// is paid for in advance, shared parts once per use, from a budget of a fixed multiple of the
-/// flatbuffer's size. Programs that exporters write need about a quarter of it.
+/// flatbuffer's size. Programs that exporters write need less than an eighth of it.
 pub(crate) struct Budget {
     left: usize,
     total: usize,

@@ -17,9 +17,16 @@
 //! ```
 //!
 //! [`Program::to_bytes`] and [`DataFile::to_bytes`] write files that upstream's runtime loads, and
-//! [`ProgramBuilder`] makes programs by hand. What a program says survives reading and writing
-//! unchanged; how it is laid out in the file (the order of tables, padding, alignment beyond what
-//! [`WriteOptions`] asks for) is not part of what it says. [`Layout`] shows that of a given file.
+//! [`ProgramBuilder`] makes programs by hand.
+//!
+//! What a program says survives reading and writing unchanged: the model after is equal to the
+//! model before. Not part of what it says, and not kept, are
+//! - the order and the sharing of tables within the flatbuffer,
+//! - padding, and alignment beyond what [`WriteOptions`] asks for,
+//! - whether a list is missing or empty, except for [`Chain::stacktrace`],
+//! - an empty header, or header fields that this version does not know.
+//!
+//! [`Layout`] shows how a given file is laid out.
 #![deny(unsafe_code)]
 
 mod budget;

@@ -10,7 +10,7 @@ use planus::{Builder, Offset};
 use crate::container::{DATA_FILE, Format, HEADER_START, PROGRAM, u32_at};
 use crate::data_file::DataFile;
 use crate::error::{At, Error, ErrorKind};
-use crate::program::{Program, SubsegmentOffsets};
+use crate::program::{Method, Program, SubsegmentOffsets, Value};
 use crate::schema::executorch_flatbuffer as fb;
 use crate::schema::flat_tensor_flatbuffer as ft;
 use inline::{InlineData, Placed};
@@ -231,17 +231,22 @@ fn data_file_tables(
     Ok(ft::FlatTensor::create(b, data.version, segments, entries))
 }
 
-/// Planus counts in 32 bits without checking. What could make tables overflow in practice is the
-/// one kind of large data that lies within them.
+/// Planus counts in 32 bits without checking. What could make tables overflow in practice are the
+/// two kinds of data of any size that lie within them.
 fn check_size(program: &Program<'_>) -> Result<(), Error> {
-    let specs = program
-        .methods
-        .iter()
-        .flat_map(|m| &m.delegates)
-        .flat_map(|d| &d.compile_specs);
-    let bytes: usize = specs.map(|spec| spec.value.len()).sum();
-    if bytes > MAX_FLATBUFFER / 2 {
-        return Err(too_big("the compile specs"));
+    let size = |method: &Method<'_>| -> usize {
+        let delegates = method.delegates.iter();
+        let specs = delegates
+            .flat_map(|d| &d.compile_specs)
+            .map(|spec| spec.value.len());
+        let strings = method.values.iter().map(|value| match value {
+            Value::String(text) => text.len(),
+            _ => 0,
+        });
+        specs.chain(strings).sum()
+    };
+    if program.methods.iter().map(size).sum::<usize>() > MAX_FLATBUFFER / 2 {
+        return Err(too_big("the compile specs and strings"));
     }
     Ok(())
 }
