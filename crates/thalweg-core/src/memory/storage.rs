@@ -362,7 +362,6 @@ impl Values {
         self.tensors[id.0 as usize].get_mut()
     }
 
-
     /// A tensor's content, while no call runs.
     pub(crate) fn view(&self, id: TensorId) -> Result<TensorView<'_>> {
         // SAFETY: every change of a tensor or its storage goes through `&mut Values`, and the view
