@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "every test file uses some of it")]
 
-use thalweg_core::{KernelCall, LoadOptions, Program, Result, Runtime, RuntimeBuilder, Tensor};
+use thalweg_core::{
+    Dims, KernelCall, LoadOptions, Program, Result, Runtime, RuntimeBuilder, Tensor,
+};
 use thalweg_format::{MethodBuilder, ProgramBuilder, Tensor as FileTensor, Value, WriteOptions};
 
 /// A runtime with a handful of operators on f32.
@@ -92,23 +94,22 @@ fn split(call: &KernelCall<'_>) -> Result<()> {
 }
 
 fn fill(call: &KernelCall<'_>) -> Result<()> {
-    let sizes: Vec<usize> = call
-        .int_list(0)?
-        .iter()
-        .map(|&size| size as usize)
-        .collect();
+    let sizes = sizes(call.int_list(0)?)?;
     let value = call.double(1)? as f32;
     call.output(2, &sizes)?.data_mut::<f32>()?.fill(value);
     Ok(())
 }
 
 fn view(call: &KernelCall<'_>) -> Result<()> {
-    let sizes: Vec<usize> = call
-        .int_list(1)?
-        .iter()
-        .map(|&size| size as usize)
-        .collect();
-    call.alias(2, 0, &sizes)
+    call.alias(2, 0, &sizes(call.int_list(1)?)?)
+}
+
+fn sizes(list: &[i64]) -> Result<Dims> {
+    let mut sizes = Dims::new();
+    for &size in list {
+        sizes.push(size as usize)?;
+    }
+    Ok(sizes)
 }
 
 /// A program with one method, loaded.
