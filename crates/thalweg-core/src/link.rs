@@ -25,8 +25,8 @@ pub(crate) struct LinkedMethod {
     pub(crate) kernels: Vec<Kernel>,
     /// By index of the plan's delegates.
     pub(crate) delegates: Vec<Arc<dyn Delegate>>,
-    /// What each value is at the start.
-    pub(crate) slots: Vec<Slot>,
+    /// The lists of integers that no instruction changes.
+    fixed_lists: HashMap<ValueId, Arc<[i64]>>,
     pub(crate) storages: Vec<LinkedStorage>,
     /// For each input, the storage through which the caller's memory is used; `None` where the
     /// content is copied, or is no tensor.
@@ -171,11 +171,7 @@ impl LinkedMethod {
         let written = Written::find(plan, &kernels);
         let lends = written.lends(plan);
         Ok(Self {
-            slots: plan
-                .values
-                .iter()
-                .map(|value| slot(plan, value, &written))
-                .collect(),
+            fixed_lists: fixed_lists(plan, &written),
             storages: storages(plan, &sources, &lends)?,
             initial: sources.initial(plan)?,
             delegates: load_delegates(plan, runtime, data, options)?,
@@ -183,6 +179,23 @@ impl LinkedMethod {
             kernels,
             lends,
         })
+    }
+
+    /// What each value is at the start.
+    pub(crate) fn slots(&self) -> Vec<Slot> {
+        let slot = |(index, value): (usize, &PlannedValue)| match value {
+            PlannedValue::Scalar(value) => Slot::Scalar(Cell::new(*value)),
+            PlannedValue::String(value) => Slot::String(value.clone()),
+            PlannedValue::Tensor(id) => Slot::Tensor(*id),
+            PlannedValue::IntList(ids) => match self.fixed_lists.get(&ValueId::new(index as u32)) {
+                Some(ints) => Slot::Ints(ints.clone()),
+                None => Slot::IntList(ids.clone()),
+            },
+            PlannedValue::DoubleList(list) => Slot::DoubleList(list.clone()),
+            PlannedValue::BoolList(list) => Slot::BoolList(list.clone()),
+            PlannedValue::TensorList(list) => Slot::TensorList(list.clone()),
+        };
+        self.plan.values.iter().enumerate().map(slot).collect()
     }
 }
 
@@ -349,28 +362,22 @@ fn list_entries(plan: &MethodPlan, list: ValueId) -> impl Iterator<Item = ValueI
     entries.iter().copied().flatten()
 }
 
-fn slot(plan: &MethodPlan, value: &PlannedValue, written: &Written) -> Slot {
-    match value {
-        PlannedValue::Scalar(value) => Slot::Scalar(Cell::new(*value)),
-        PlannedValue::String(value) => Slot::String(value.clone()),
-        PlannedValue::Tensor(id) => Slot::Tensor(*id),
-        PlannedValue::IntList(ids) => {
-            // Integers that nothing changes are looked up now, others at every use.
-            let fixed = ids.iter().map(|id| match &plan.values[id.index()] {
-                PlannedValue::Scalar(Some(value)) if !written.values.contains(id) => {
-                    Some(value.to_i64())
-                }
-                _ => None,
-            });
-            match fixed.collect::<Option<Arc<[i64]>>>() {
-                Some(ints) => Slot::Ints(ints),
-                None => Slot::IntList(ids.clone()),
+/// The lists of integers of which none changes. They are looked up once; others at every use.
+fn fixed_lists(plan: &MethodPlan, written: &Written) -> HashMap<ValueId, Arc<[i64]>> {
+    let fixed = |id: &ValueId| match &plan.values[id.index()] {
+        PlannedValue::Scalar(Some(value)) if !written.values.contains(id) => Some(value.to_i64()),
+        _ => None,
+    };
+    let lists = plan.values.iter().enumerate();
+    lists
+        .filter_map(|(index, value)| match value {
+            PlannedValue::IntList(ids) => {
+                let ints: Option<Arc<[i64]>> = ids.iter().map(fixed).collect();
+                Some((ValueId::new(index as u32), ints?))
             }
-        }
-        PlannedValue::DoubleList(list) => Slot::DoubleList(list.clone()),
-        PlannedValue::BoolList(list) => Slot::BoolList(list.clone()),
-        PlannedValue::TensorList(list) => Slot::TensorList(list.clone()),
-    }
+            _ => None,
+        })
+        .collect()
 }
 
 /// The data of a plan, found.
@@ -450,7 +457,7 @@ fn storages(
             PlannedStorage::Arena { bytes, .. } => LinkedStorage::Arena(*bytes),
             PlannedStorage::Constant { data, bytes, align } => {
                 let found = sources.bytes(data, *bytes)?;
-                if found.get().as_ptr().addr() % align == 0 || *bytes == 0 {
+                if found.get().as_ptr().addr().is_multiple_of(*align) || *bytes == 0 {
                     LinkedStorage::Constant(found)
                 } else {
                     LinkedStorage::Copied(Arc::new(Block::copy_of(found.get())?))

@@ -412,3 +412,23 @@ fn a_kernel_of_the_caller_takes_the_place_of_another() {
     let outputs = method.run(&[(&x).into()]).unwrap();
     assert_eq!(outputs.tensor(0).unwrap().data::<f32>().unwrap(), [42.0; 3]);
 }
+
+#[test]
+fn programs_are_shared_between_threads_and_methods_are_sent_to_them() {
+    let (program, forward) = plus_one();
+    let program = load(program, forward).unwrap();
+    std::thread::scope(|scope| {
+        for start in [1.0, 2.0, 3.0, 4.0] {
+            let mut method = program.method("forward").unwrap();
+            scope.spawn(move || {
+                let x = vector(&[start; 3]);
+                for _ in 0..100 {
+                    let outputs = method.run(&[(&x).into()]).unwrap();
+                    let out = outputs.tensor(0).unwrap();
+                    assert_eq!(out.data::<f32>().unwrap(), [start + 1.0; 3]);
+                }
+            });
+        }
+        scope.spawn(|| program.method("forward").unwrap());
+    });
+}

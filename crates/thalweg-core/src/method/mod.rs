@@ -96,7 +96,7 @@ impl Method {
                 )
             })
             .collect();
-        let mut values = Values::new(linked.slots.clone(), tensors, storages);
+        let mut values = Values::new(linked.slots(), tensors, storages);
         for (tensor, bytes) in &linked.initial {
             values.write(*tensor, bytes.get())?;
         }
@@ -269,7 +269,7 @@ impl Method {
     /// a value that was moved elsewhere.
     #[cold]
     fn recover(&mut self) {
-        self.values.slots.clone_from(&self.linked.slots);
+        self.values.slots = self.linked.slots();
         for storage in self.linked.lends.iter().flatten() {
             self.values.unlend(*storage);
         }

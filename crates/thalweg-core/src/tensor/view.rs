@@ -283,7 +283,7 @@ fn check(dtype: DType, sizes: &[usize], dim_order: &[u8], data: &[u8]) -> Result
         data.len()
     );
     ensure!(
-        data.is_empty() || data.as_ptr().addr() % dtype.align() == 0,
+        data.is_empty() || data.as_ptr().addr().is_multiple_of(dtype.align()),
         InvalidInput,
         "the memory of a tensor of {dtype} is not aligned to {} bytes",
         dtype.align()
