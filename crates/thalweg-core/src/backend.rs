@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::data::ProgramData;
-use crate::memory::{Arguments, FileBytes, Scratch, Values};
+use crate::memory::{Arguments, FileBytes, Lending, Scratch, Values};
 use crate::{BackendOptions, Result, RunOptions, ValueId};
 
 /// Something that can load delegates.
@@ -123,15 +123,13 @@ impl Call<'_> {
     /// # Errors
     /// If memory is out.
     pub fn arguments<'a>(&'a mut self, writes: &'a [u16]) -> Result<Arguments<'a>> {
-        let reads = self.arguments.len();
-        Arguments::new(
-            self.values,
-            self.scratch,
-            self.arguments,
-            reads,
+        let lending = Lending {
+            reads: self.arguments.len(),
             writes,
-            None,
-        )
+            apart: None,
+            signature: None,
+        };
+        Arguments::new(self.values, self.scratch, self.arguments, lending)
     }
 
     /// The choices that the caller made for this call.

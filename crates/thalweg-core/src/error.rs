@@ -70,6 +70,7 @@ pub struct Place {
 
 impl Error {
     /// An error of a kind, with a message that is a sentence without a full stop.
+    #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,

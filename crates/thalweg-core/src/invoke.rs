@@ -3,8 +3,11 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::memory::Values;
+use thalweg_format::ShapeDynamism;
+
 use crate::memory::{Arguments, Block, Scratch, Slot, Storage, StorageId, TensorId, TensorSlot};
+use crate::memory::{Lending, Values};
+use crate::plan::PlannedTensor;
 use crate::{Kernel, KernelCall, Result, Scalar, Tensor, ValueId, ensure};
 
 /// An argument of an operator that is run by itself, or what became of it.
@@ -54,16 +57,13 @@ impl Kernel {
         }
         let mut values = Values::new(builder.slots, builder.tensors, builder.storages);
         let mut scratch = Scratch::new();
-        let writes = signature.writes();
-        let reads = signature.parameters().len();
-        let call = Arguments::new(
-            &mut values,
-            &mut scratch,
-            &ids,
-            reads,
-            writes,
-            Some(signature),
-        )?;
+        let lending = Lending {
+            reads: signature.parameters().len(),
+            writes: signature.writes(),
+            apart: None,
+            signature: Some(signature),
+        };
+        let call = Arguments::new(&mut values, &mut scratch, &ids, lending)?;
         self.run(&KernelCall::new(call, 1))?;
         ids.iter().map(|&id| read(&values, id)).collect()
     }
@@ -120,15 +120,21 @@ impl Builder {
         };
         self.storages.push(storage);
         let storage = StorageId(self.storages.len() as u32 - 1);
-        self.tensors.push(TensorSlot::new(
-            view.dtype(),
-            view.sizes().into(),
-            view.dim_order().into(),
-            written,
+        let planned = PlannedTensor {
+            dtype: view.dtype(),
+            sizes: view.sizes().into(),
+            dim_order: view.dim_order().into(),
+            dynamism: if written {
+                ShapeDynamism::DynamicUnbound
+            } else {
+                ShapeDynamism::Static
+            },
             storage,
-            0,
-            view.bytes().len(),
-        ));
+            offset: 0,
+            capacity: view.bytes().len(),
+            initial: None,
+        };
+        self.tensors.push(TensorSlot::new(&planned, written)?);
         Ok(Slot::Tensor(TensorId(self.tensors.len() as u32 - 1)))
     }
 }

@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use thalweg_format::{Device, DeviceKind, ShapeDynamism};
+use thalweg_format::{Device, DeviceKind};
 
 use crate::data::ProgramData;
-use crate::memory::{Block, FileBytes, Slot, StorageId, TensorId};
+use crate::memory::{Apart, Block, FileBytes, Moving, Slot, StorageId, TensorId};
 use crate::plan::{DataSource, InputKind, MethodPlan, PlannedStorage, PlannedValue, Step};
 use crate::{
     BackendOptions, Delegate, DelegateSpec, Error, ErrorKind, Kernel, ParameterKind, Result,
@@ -31,6 +31,12 @@ pub(crate) struct LinkedMethod {
     /// For each input, the storage through which the caller's memory is used; `None` where the
     /// content is copied, or is no tensor.
     pub(crate) lends: Vec<Option<StorageId>>,
+    /// Tensors that may become views of others, and values that may become others.
+    pub(crate) moving: Moving,
+    /// For each instruction, whether its arguments are known not to share memory.
+    pub(crate) apart: Vec<Option<Apart>>,
+    /// Whether instances have named buffers, which others may share.
+    pub(crate) has_state: bool,
     /// What tensors of arenas start with.
     pub(crate) initial: Vec<(TensorId, Bytes)>,
 }
@@ -169,9 +175,16 @@ impl LinkedMethod {
         check_arguments(plan, &kernels)?;
         let sources = Sources::find(plan, data)?;
         let written = Written::find(plan, &kernels);
+        let moving = Moving::new(plan, views(plan, &kernels));
         let lends = written.lends(plan);
         Ok(Self {
             fixed_lists: fixed_lists(plan, &written),
+            apart: apart(plan, &kernels, &moving),
+            moving,
+            has_state: plan
+                .storages
+                .iter()
+                .any(|storage| matches!(storage, PlannedStorage::State { .. })),
             storages: storages(plan, &sources, &lends)?,
             initial: sources.initial(plan)?,
             delegates: load_delegates(plan, runtime, data, options)?,
@@ -354,6 +367,39 @@ impl Written {
 /// The operator whose output is its input's memory.
 const VIEW: &str = "executorch_prim::et_view.default";
 
+/// The values that instructions make views of others.
+fn views(plan: &MethodPlan, kernels: &[Kernel]) -> Vec<ValueId> {
+    let view = |step: &Step| match step {
+        Step::Kernel {
+            operator,
+            arguments,
+        } => {
+            let signature = kernels[*operator as usize].signature();
+            let position = *signature.writes().first()?;
+            let is_view = signature.operator() == VIEW;
+            let argument = plan.arguments(*arguments).get(usize::from(position));
+            argument.copied().filter(|_| is_view)
+        }
+        _ => None,
+    };
+    plan.steps.iter().filter_map(view).collect()
+}
+
+fn apart(plan: &MethodPlan, kernels: &[Kernel], moving: &Moving) -> Vec<Option<Apart>> {
+    let apart = |step: &Step| match step {
+        Step::Kernel {
+            operator,
+            arguments,
+        } => {
+            let signature = kernels[*operator as usize].signature();
+            let reads = signature.parameters().len();
+            moving.apart(plan, plan.arguments(*arguments), reads, signature.writes())
+        }
+        _ => None,
+    };
+    plan.steps.iter().map(apart).collect()
+}
+
 fn list_entries(plan: &MethodPlan, list: ValueId) -> impl Iterator<Item = ValueId> {
     let entries = match &plan.values[list.index()] {
         PlannedValue::TensorList(ids) => &ids[..],
@@ -522,9 +568,4 @@ fn device_name(device: Device) -> String {
         DeviceKind::Cpu => format!("cpu:{}", device.index),
         DeviceKind::Cuda => format!("cuda:{}", device.index),
     }
-}
-
-/// Whether a tensor's shape may change.
-pub(crate) fn resizable(dynamism: ShapeDynamism) -> bool {
-    dynamism != ShapeDynamism::Static
 }

@@ -3,6 +3,7 @@
 use std::ptr::NonNull;
 use std::slice;
 
+use super::apart::Apart;
 use super::storage::{Storage, TensorCopy, TensorId, TensorSlot};
 use super::{Scratch, Slot, Values};
 use crate::tensor::Dims;
@@ -26,9 +27,24 @@ pub struct Arguments<'c> {
     /// How many of them, from the start, may be read. What follows are results: new ones, or
     /// outputs once more.
     reads: usize,
-    /// Positions of the arguments that are written.
+    /// Positions of the arguments that are written, in ascending order.
     writes: &'c [u16],
+    /// The first 64 of them as bits, for speed.
+    write_mask: u64,
+    /// Whether some of the tensors may share memory, so that each use has to be checked.
+    may_overlap: bool,
     signature: Option<&'c Signature>,
+}
+
+/// What is known of the arguments of an instruction before it runs.
+pub(crate) struct Lending<'c> {
+    /// How many arguments, from the start, may be read.
+    pub(crate) reads: usize,
+    /// Positions of the arguments that are written, in ascending order.
+    pub(crate) writes: &'c [u16],
+    /// That no argument which is written shares memory with another one.
+    pub(crate) apart: Option<Apart>,
+    pub(crate) signature: Option<&'c Signature>,
 }
 
 /// A list of tensors, some of which may be absent.
@@ -39,15 +55,12 @@ pub struct TensorList<'a> {
 }
 
 impl<'c> Arguments<'c> {
-    /// Arguments for one call. `writes` names, in ascending order, every position that may be
-    /// taken as an output.
+    /// Arguments for one call.
     pub(crate) fn new(
         values: &'c mut Values,
         scratch: &'c mut Scratch,
         ids: &'c [ValueId],
-        reads: usize,
-        writes: &'c [u16],
-        signature: Option<&'c Signature>,
+        lending: Lending<'c>,
     ) -> Result<Self> {
         values.call += 1;
         scratch.reset();
@@ -55,12 +68,16 @@ impl<'c> Arguments<'c> {
             values,
             scratch,
             ids,
-            reads: reads.min(ids.len()),
-            writes,
-            signature,
+            reads: lending.reads.min(ids.len()),
+            writes: lending.writes,
+            write_mask: mask(lending.writes),
+            may_overlap: lending.apart.is_none(),
+            signature: lending.signature,
         };
-        arguments.mark_outputs()?;
-        arguments.copy_overwritten_inputs()?;
+        if arguments.may_overlap {
+            arguments.mark_outputs()?;
+            arguments.copy_overwritten_inputs()?;
+        }
         Ok(arguments)
     }
 
@@ -79,6 +96,7 @@ impl<'c> Arguments<'c> {
     /// A tensor to read.
     #[inline]
     pub fn tensor(&self, position: usize) -> Result<TensorView<'_>> {
+        self.check_read(position)?;
         match self.slot(position)? {
             Slot::Tensor(id) => self.read(*id),
             other => Err(self.mismatch(position, "a tensor", other)),
@@ -93,6 +111,7 @@ impl<'c> Arguments<'c> {
 
     /// Tensors to read.
     pub fn tensor_list(&self, position: usize) -> Result<TensorList<'_>> {
+        self.check_read(position)?;
         match self.slot(position)? {
             Slot::TensorList(ids) => Ok(TensorList {
                 arguments: self,
@@ -264,7 +283,7 @@ impl<'c> Arguments<'c> {
     /// The shape that an output has before it is taken: that of the call before, or the largest
     /// that the program planned for.
     pub fn output_sizes(&self, position: usize) -> Result<Dims> {
-        self.peek(self.tensor_id(position)?).dims()
+        Dims::from_slice(self.peek(self.tensor_id(position)?).sizes())
     }
 
     /// An output, resized to a shape. Its content is arbitrary. It can be taken once a call.
@@ -362,17 +381,13 @@ impl<'c> Arguments<'c> {
             let source = self.peek(from);
             // Of an input that was lent for this call, only so much as there is.
             let grows = self.storage(source).grows();
-            let capacity = if grows {
-                source.len()?
-            } else {
-                source.capacity
-            };
+            let capacity = if grows { source.len() } else { source.capacity };
             (
                 source.storage,
                 source.offset,
                 capacity,
                 source.dtype,
-                source.len()?,
+                source.len(),
             )
         };
         // SAFETY: no view of this tensor is out: it is an output (checked), it has not been taken
@@ -384,6 +399,11 @@ impl<'c> Arguments<'c> {
             "an output was taken twice"
         );
         ensure!(
+            target.may_move,
+            Internal,
+            "only the operator for views can make its output one"
+        );
+        ensure!(
             target.dtype == dtype,
             Operator,
             "a view of {dtype} cannot be one of {}",
@@ -392,7 +412,7 @@ impl<'c> Arguments<'c> {
         target.capacity = capacity;
         target.resize(sizes, false)?;
         ensure!(
-            target.len()? == len,
+            target.len() == len,
             Operator,
             "a tensor of {} elements cannot be viewed as {sizes:?}",
             len / dtype.size()
@@ -447,17 +467,39 @@ impl<'c> Arguments<'c> {
         get(self, position).map(Some)
     }
 
-    /// Whether the signature allows to write there.
+    /// An error unless the argument is declared as one to read.
+    #[inline]
+    fn check_read(&self, position: usize) -> Result<()> {
+        ensure!(
+            position < self.reads && !self.is_written(position),
+            Internal,
+            "{} is not declared as an input",
+            self.name(position)
+        );
+        Ok(())
+    }
+
+    /// An error unless the argument is declared as one to write.
+    #[inline]
     fn check_written(&self, position: usize) -> Result<()> {
         ensure!(
-            self.writes
-                .iter()
-                .any(|&write| usize::from(write) == position),
+            self.is_written(position),
             Internal,
             "{} is not declared as an output",
             self.name(position)
         );
         Ok(())
+    }
+
+    #[inline]
+    fn is_written(&self, position: usize) -> bool {
+        match u32::try_from(position) {
+            Ok(position @ 0..64) => self.write_mask >> position & 1 != 0,
+            _ => self
+                .writes
+                .iter()
+                .any(|&write| usize::from(write) == position),
+        }
     }
 
     /// Remembers in each tensor that this call writes that it does.
@@ -519,7 +561,7 @@ impl<'c> Arguments<'c> {
         }
         let end = |tensor: &TensorSlot, len: usize| tensor.offset.saturating_add(len);
         Ok(tensor.offset < end(output, output.capacity)
-            && output.offset < end(tensor, tensor.len()?))
+            && output.offset < end(tensor, tensor.len()))
     }
 
     /// Calls `visit` with the tensors of an argument: one, those of a list, or none.
@@ -550,11 +592,11 @@ impl<'c> Arguments<'c> {
         if tensor.copied_in == self.values.call {
             return Ok(());
         }
-        let len = tensor.len()?;
+        let len = tensor.len();
         let storage = self.storage(tensor);
         storage.check(tensor.offset, len)?;
-        let sizes = self.scratch.take::<usize>(tensor.sizes.len())?;
-        sizes.copy_from_slice(&tensor.sizes);
+        let sizes = self.scratch.take::<usize>(tensor.sizes().len())?;
+        sizes.copy_from_slice(tensor.sizes());
         let data = self.scratch.take::<u8>(len)?;
         // SAFETY: checked, and nobody writes before `new` returns.
         data.copy_from_slice(unsafe { storage.bytes(tensor.offset, len) });
@@ -570,14 +612,15 @@ impl<'c> Arguments<'c> {
     /// A tensor's content: its copy, if this call may overwrite it.
     fn read(&self, id: TensorId) -> Result<TensorView<'_>> {
         let tensor = self.peek(id);
-        if tensor.copied_in == self.values.call
+        if self.may_overlap
+            && tensor.copied_in == self.values.call
             && let Some(copy) = tensor.copy
         {
             // SAFETY: the copy was made in this call's scratch, which lives and is not reset for
             // as long as `self` borrows it, and nobody else has these pieces.
             let (sizes, data) = unsafe {
                 (
-                    slice::from_raw_parts(copy.sizes.as_ptr(), tensor.sizes.len()),
+                    slice::from_raw_parts(copy.sizes.as_ptr(), tensor.sizes().len()),
                     slice::from_raw_parts(copy.data.as_ptr(), copy.len),
                 )
             };
@@ -588,43 +631,34 @@ impl<'c> Arguments<'c> {
                 data,
             ));
         }
-        ensure!(
-            tensor.written_in != self.values.call,
-            Internal,
-            "a tensor is read as an input that is declared as an output"
-        );
-        let len = tensor.len()?;
+        let len = tensor.len();
         let storage = self.storage(tensor);
         storage.check(tensor.offset, len)?;
-        // SAFETY: this is not an output of the call, and shares no memory with one (else it would
-        // have a copy), so nothing changes the shape or the bytes while `self` is borrowed.
+        // SAFETY: the argument is an input (checked by the caller), and shares no memory with an
+        // output: else it would have a copy, unless all arguments are known to be apart. So
+        // nothing changes the shape or the bytes while `self` is borrowed.
         let data = unsafe { storage.bytes(tensor.offset, len) };
         Ok(TensorView::trusted(
             tensor.dtype,
-            &tensor.sizes,
+            tensor.sizes(),
             &tensor.dim_order,
             data,
         ))
     }
 
-    /// A tensor to write.
+    /// A tensor to write, of an argument that is declared as an output.
+    #[inline]
     fn take(&self, id: TensorId, sizes: Option<&[usize]>) -> Result<TensorViewMut<'_>> {
-        {
-            let tensor = self.peek(id);
-            ensure!(
-                tensor.written_in == self.values.call,
-                Internal,
-                "a tensor is written that is not declared as an output"
-            );
-            ensure!(
-                tensor.taken_in != self.values.call,
-                Internal,
-                "an output was taken twice"
-            );
+        ensure!(
+            self.peek(id).taken_in != self.values.call,
+            Internal,
+            "an output was taken twice"
+        );
+        if self.may_overlap {
             self.check_apart_from_taken(id)?;
         }
         // SAFETY: the tensor is an output of this call that has not been taken, so no view of it
-        // is out: reads of it give a copy.
+        // is out: where it is an input, too, that has a copy.
         let tensor = unsafe { &mut *self.values.tensors[id.0 as usize].get() };
         // SAFETY: a growing storage is reached by this output alone: inputs that share it were
         // copied, and outputs that share it are kept apart above. Others are not changed here.
@@ -632,7 +666,7 @@ impl<'c> Arguments<'c> {
         if let Some(sizes) = sizes {
             tensor.resize(sizes, storage.grows())?;
         }
-        let len = tensor.len()?;
+        let len = tensor.len();
         storage.grow(tensor.offset.saturating_add(len))?;
         ensure!(
             storage.is_writable(),
@@ -647,7 +681,7 @@ impl<'c> Arguments<'c> {
         let data = unsafe { storage.bytes_mut(tensor.offset, len) };
         Ok(TensorViewMut::trusted(
             tensor.dtype,
-            &tensor.sizes,
+            tensor.sizes(),
             &tensor.dim_order,
             data,
         ))
@@ -655,12 +689,6 @@ impl<'c> Arguments<'c> {
 
     /// An error if an output that was taken before shares memory with this one.
     fn check_apart_from_taken(&self, id: TensorId) -> Result<()> {
-        if self.writes.len() == 1
-            && let Some(&position) = self.writes.first()
-            && matches!(self.slot(usize::from(position))?, Slot::Tensor(_))
-        {
-            return Ok(());
-        }
         let tensor = self.peek(id);
         for &position in self.writes {
             self.for_each_tensor(usize::from(position), |other| {
@@ -770,4 +798,11 @@ impl<'a> TensorList<'a> {
         let list = *self;
         (0..list.len()).map(move |index| list.get(index))
     }
+}
+
+fn mask(positions: &[u16]) -> u64 {
+    positions
+        .iter()
+        .filter(|&&position| position < 64)
+        .fold(0, |mask, position| mask | 1 << position)
 }

@@ -6,6 +6,7 @@
 //! memory is lent out, no other view of any part of it is.
 #![allow(unsafe_code, reason = "see the module's documentation")]
 
+mod apart;
 mod arguments;
 mod block;
 mod file;
@@ -13,6 +14,8 @@ mod scratch;
 mod shared;
 mod storage;
 
+pub(crate) use apart::{Apart, Moving};
+pub(crate) use arguments::Lending;
 pub use arguments::{Arguments, TensorList};
 pub(crate) use block::Block;
 pub(crate) use file::FileBytes;

@@ -6,8 +6,11 @@ use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
 
+use thalweg_format::ShapeDynamism;
+
 use super::{Block, FileBytes, SharedBlock};
-use crate::tensor::{self, Dims};
+use crate::plan::PlannedTensor;
+use crate::tensor;
 use crate::{DType, Result, Scalar, TensorView, ValueId, bail, ensure};
 
 /// Index of a tensor of a method.
@@ -73,9 +76,13 @@ impl Slot {
 /// A tensor: where its memory is, and its shape of the moment.
 pub(crate) struct TensorSlot {
     pub(crate) dtype: DType,
-    pub(crate) sizes: Box<[usize]>,
+    sizes: Box<[usize]>,
     pub(crate) dim_order: Arc<[u8]>,
-    pub(crate) resizable: bool,
+    resizable: bool,
+    /// Bytes of the shape of the moment.
+    len: usize,
+    /// Whether it may become a view of another tensor. Then its place is not what was planned.
+    pub(super) may_move: bool,
     pub(crate) storage: StorageId,
     /// In bytes, from the start of the storage.
     pub(crate) offset: usize,
@@ -264,41 +271,42 @@ fn pointer(block: &Block) -> NonNull<u8> {
 }
 
 impl TensorSlot {
-    pub(crate) fn new(
-        dtype: DType,
-        sizes: Box<[usize]>,
-        dim_order: Arc<[u8]>,
-        resizable: bool,
-        storage: StorageId,
-        offset: usize,
-        capacity: usize,
-    ) -> Self {
-        Self {
-            dtype,
+    /// A tensor as planned.
+    pub(crate) fn new(planned: &PlannedTensor, may_move: bool) -> Result<Self> {
+        let sizes = planned.sizes.clone();
+        // The shape of an unbounded tensor is known only when it is written.
+        let unbounded = planned.dynamism == ShapeDynamism::DynamicUnbound;
+        let len = match bytes(&sizes, planned.dtype) {
+            Err(_) if unbounded => 0,
+            len => len?,
+        };
+        Ok(Self {
+            dtype: planned.dtype,
             sizes,
-            dim_order,
-            resizable,
-            storage,
-            offset,
-            capacity,
+            dim_order: planned.dim_order.clone(),
+            resizable: planned.dynamism != ShapeDynamism::Static,
+            len,
+            may_move,
+            storage: planned.storage,
+            offset: planned.offset,
+            capacity: planned.capacity,
             written_in: 0,
             taken_in: 0,
             copied_in: 0,
             copy: None,
-        }
+        })
+    }
+
+    /// The shape of the moment.
+    #[inline]
+    pub(crate) fn sizes(&self) -> &[usize] {
+        &self.sizes
     }
 
     /// Bytes of the shape of the moment.
     #[inline]
-    pub(crate) fn len(&self) -> Result<usize> {
-        match tensor::numel(&self.sizes)?.checked_mul(self.dtype.size()) {
-            Some(len) => Ok(len),
-            None => bail!(
-                OutOfBounds,
-                "a tensor of shape {:?} is too large",
-                self.sizes
-            ),
-        }
+    pub(crate) fn len(&self) -> usize {
+        self.len
     }
 
     /// Gives the tensor another shape. An error if it is not allowed to have it.
@@ -310,6 +318,7 @@ impl TensorSlot {
         self.resize_to_other(sizes, grows)
     }
 
+    #[inline(never)]
     fn resize_to_other(&mut self, sizes: &[usize], grows: bool) -> Result<()> {
         ensure!(
             sizes.len() == self.sizes.len(),
@@ -323,21 +332,25 @@ impl TensorSlot {
             "the result has shape {sizes:?}, but the program planned for {:?}",
             self.sizes
         );
-        let needed = tensor::numel(sizes)?.checked_mul(self.dtype.size());
+        let len = bytes(sizes, self.dtype)?;
         ensure!(
-            needed.is_some_and(|needed| grows || needed <= self.capacity),
+            grows || len <= self.capacity,
             OutOfBounds,
             "the result has shape {sizes:?} of {}, but the program planned for at most {} bytes",
             self.dtype,
             self.capacity
         );
         self.sizes.copy_from_slice(sizes);
+        self.len = len;
         Ok(())
     }
+}
 
-    /// The sizes, for messages and shape functions.
-    pub(crate) fn dims(&self) -> Result<Dims> {
-        Dims::from_slice(&self.sizes)
+/// Bytes of a shape.
+fn bytes(sizes: &[usize], dtype: DType) -> Result<usize> {
+    match tensor::numel(sizes)?.checked_mul(dtype.size()) {
+        Some(bytes) => Ok(bytes),
+        None => bail!(OutOfBounds, "a tensor of shape {sizes:?} is too large"),
     }
 }
 
@@ -358,8 +371,12 @@ impl Values {
         }
     }
 
-    pub(crate) fn tensor_mut(&mut self, id: TensorId) -> &mut TensorSlot {
-        self.tensors[id.0 as usize].get_mut()
+    /// Gives a tensor another shape, while no call runs.
+    pub(crate) fn resize(&mut self, id: TensorId, sizes: &[usize]) -> Result<()> {
+        let tensor = self.tensors[id.0 as usize].get_mut();
+        let storage = self.storages[tensor.storage.0 as usize].get_mut();
+        let planned = !storage.grows() && !matches!(storage.owner, Owner::Caller);
+        tensor.resize(sizes, !planned)
     }
 
     /// A tensor's content, while no call runs.
@@ -369,7 +386,7 @@ impl Values {
         unsafe {
             let tensor = &*self.tensors[id.0 as usize].get();
             let storage = &*self.storages[tensor.storage.0 as usize].get();
-            let len = tensor.len()?;
+            let len = tensor.len();
             storage.check(tensor.offset, len)?;
             let bytes = storage.bytes(tensor.offset, len);
             Ok(TensorView::trusted(
@@ -385,7 +402,7 @@ impl Values {
     pub(crate) fn write(&mut self, id: TensorId, bytes: &[u8]) -> Result<()> {
         let tensor = self.tensors[id.0 as usize].get_mut();
         let storage = self.storages[tensor.storage.0 as usize].get_mut();
-        let len = tensor.len()?;
+        let len = tensor.len();
         ensure!(
             len == bytes.len(),
             Internal,

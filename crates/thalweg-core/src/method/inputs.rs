@@ -2,13 +2,13 @@
 
 use std::cell::Cell;
 
-use super::{Method, number};
+use super::{Instance, number};
 use crate::memory::{Slot, StorageId, TensorId};
 use crate::plan::{InputKind, PlannedTensor};
 use crate::{Error, Input, Result, Scalar, TensorView, ensure};
 use thalweg_format::ShapeDynamism;
 
-impl Method {
+impl Instance {
     /// Checks the inputs and gives them to the program.
     ///
     /// The memory of tensors may be used after this returns; see where it is lent.
@@ -50,7 +50,7 @@ impl Method {
     ) -> Result<()> {
         let plan = self.linked.plan.clone();
         check_tensor(&plan.tensors[id.0 as usize], view)?;
-        self.values.tensor_mut(id).resize(view.sizes(), true)?;
+        self.values.resize(id, view.sizes())?;
         match lend {
             Some(storage) => {
                 // SAFETY: `run` borrows the method and the inputs for the same lifetime `'m`. Views of

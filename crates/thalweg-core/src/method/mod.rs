@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 pub use outputs::Outputs;
 
-use crate::link::{LinkedMethod, LinkedStorage, resizable};
-use crate::memory::{Arguments, Block, Scratch, Slot, Storage, TensorSlot, Values};
+use crate::link::{LinkedMethod, LinkedStorage};
+use crate::memory::Values;
+use crate::memory::{Arguments, Block, Lending, Scratch, Slot, Storage, TensorId, TensorSlot};
 use crate::plan::{MethodPlan, Step};
 use crate::{
     Bool, Call, DType, DelegateInstance, Input, KernelCall, MethodInfo, Result, RunOptions,
@@ -25,11 +26,16 @@ use crate::{Scalar, State, TensorView, ValueId, bail, ensure};
 /// the [`Program`](crate::Program); they share everything that does not change, so an instance
 /// costs the memory that its calls compute in and nothing else.
 pub struct Method {
+    state: State,
+    instance: Instance,
+}
+
+/// What a call works on, apart from the state that it may share.
+struct Instance {
     linked: Arc<LinkedMethod>,
     values: Values,
     scratch: Scratch,
     delegates: Vec<Box<dyn DelegateInstance>>,
-    state: State,
     threads: usize,
     /// Copies of outputs that lie in shared state, by output.
     output_copies: Vec<Option<Block>>,
@@ -84,18 +90,12 @@ impl Method {
             .plan
             .tensors
             .iter()
-            .map(|tensor| {
-                TensorSlot::new(
-                    tensor.dtype,
-                    tensor.sizes.clone(),
-                    tensor.dim_order.clone(),
-                    resizable(tensor.dynamism),
-                    tensor.storage,
-                    tensor.offset,
-                    tensor.capacity,
-                )
+            .enumerate()
+            .map(|(index, tensor)| {
+                let may_move = linked.moving.may_move(TensorId(index as u32));
+                TensorSlot::new(tensor, may_move)
             })
-            .collect();
+            .collect::<Result<_>>()?;
         let mut values = Values::new(linked.slots(), tensors, storages);
         for (tensor, bytes) in &linked.initial {
             values.write(*tensor, bytes.get())?;
@@ -105,15 +105,15 @@ impl Method {
             .iter()
             .map(|delegate| delegate.instance())
             .collect::<Result<_>>()?;
-        Ok(Self {
+        let instance = Instance {
             output_copies: linked.plan.outputs.iter().map(|_| None).collect(),
             values,
             scratch: Scratch::new(),
             delegates,
-            state,
             threads,
             linked,
-        })
+        };
+        Ok(Self { state, instance })
     }
 
     /// Runs the method.
@@ -138,30 +138,30 @@ impl Method {
         inputs: &[Input<'m>],
         options: &RunOptions,
     ) -> Result<Outputs<'m>> {
-        let state = self.state.clone();
-        let turn = state.lock();
+        let turn = self.instance.linked.has_state.then(|| self.state.lock());
         let result = self
+            .instance
             .set_inputs(inputs)
-            .and_then(|()| self.execute(options))
-            .and_then(|()| self.copy_shared_outputs());
+            .and_then(|()| self.instance.execute(options))
+            .and_then(|()| self.instance.copy_shared_outputs());
         drop(turn);
         match result {
-            Ok(()) => Ok(Outputs::new(self)),
+            Ok(()) => Ok(Outputs::new(&self.instance)),
             Err(error) => {
-                self.recover();
-                Err(error.in_method(&self.linked.plan.name))
+                self.instance.recover();
+                Err(error.in_method(self.name()))
             }
         }
     }
 
     /// The method's name.
     pub fn name(&self) -> &str {
-        &self.linked.plan.name
+        &self.instance.linked.plan.name
     }
 
     /// What the method takes and returns.
     pub fn info(&self) -> MethodInfo {
-        MethodInfo::new(&self.linked.plan)
+        MethodInfo::new(&self.instance.linked.plan)
     }
 
     /// The method's named mutable buffers, to read and write them, to share them with another
@@ -173,16 +173,18 @@ impl Method {
     /// Bytes of host memory that this instance holds for itself, temporary memory included.
     /// Delegates and shared things are not counted.
     pub fn memory_used(&self) -> usize {
-        self.values.owned_bytes() + self.scratch.capacity()
+        self.instance.values.owned_bytes() + self.instance.scratch.capacity()
     }
+}
 
+impl Instance {
     fn plan(&self) -> &MethodPlan {
         &self.linked.plan
     }
 
     fn execute(&mut self, options: &RunOptions) -> Result<()> {
         let linked = self.linked.clone();
-        let plan = &linked.plan;
+        let plan = &*linked.plan;
         let threads = options.threads.unwrap_or(self.threads);
         let mut left = options.instruction_limit.unwrap_or(u64::MAX);
         let mut next = 0;
@@ -203,13 +205,17 @@ impl Method {
                 } => {
                     let kernel = &linked.kernels[*operator as usize];
                     let signature = kernel.signature();
+                    let lending = Lending {
+                        reads: signature.parameters().len(),
+                        writes: signature.writes(),
+                        apart: linked.apart[index],
+                        signature: Some(signature),
+                    };
                     Arguments::new(
                         &mut self.values,
                         &mut self.scratch,
                         plan.arguments(*arguments),
-                        signature.parameters().len(),
-                        signature.writes(),
-                        Some(signature),
+                        lending,
                     )
                     .and_then(|arguments| kernel.run(&KernelCall::new(arguments, threads)))
                 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Method;
+use super::Instance;
 use crate::memory::{Block, Slot};
 use crate::{Output, Result, Scalar, TensorView, Value, bail};
 
@@ -12,11 +12,11 @@ use crate::{Output, Result, Scalar, TensorView, Value, bail};
 /// next call, [`to_values`](Outputs::to_values), or [`Output::to_value`] for one of them.
 #[derive(Clone, Copy)]
 pub struct Outputs<'m> {
-    method: &'m Method,
+    method: &'m Instance,
 }
 
 impl<'m> Outputs<'m> {
-    pub(super) fn new(method: &'m Method) -> Self {
+    pub(super) fn new(method: &'m Instance) -> Self {
         Self { method }
     }
 
@@ -97,7 +97,7 @@ impl fmt::Debug for Outputs<'_> {
     }
 }
 
-impl Method {
+impl Instance {
     /// Copies outputs that lie in state which another method may write as soon as this call is
     /// over.
     pub(super) fn copy_shared_outputs(&mut self) -> Result<()> {
