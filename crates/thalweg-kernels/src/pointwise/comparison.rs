@@ -1,8 +1,8 @@
 //! Comparisons, and logic on booleans and bits.
 
-use thalweg_core::{Bool, KernelCall, KernelRegistry, Result};
+use thalweg_core::{Bool, DType, KernelCall, KernelRegistry, Result};
 
-use super::number::{Integer, Real};
+use super::number::Integer;
 use super::{Operand, Pointwise, each, pairs, scalar, tensor};
 use crate::compute::dispatch_compute;
 
@@ -67,7 +67,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
         "aten::logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
         |call| {
-            Pointwise::of_type(call, [tensor(call, 0)?], 1, thalweg_core::DType::Bool)?
+            Pointwise::of_type(call, [tensor(call, 0)?], 1, DType::Bool)?
                 .run(&each(|a: Bool| Bool::from(!a.get())))
         },
     )?;
@@ -119,7 +119,7 @@ bitwise! {
 
 fn bitwise_not(call: &KernelCall<'_>) -> Result<()> {
     let pointwise = Pointwise::promoted(call, [tensor(call, 0)?], 1)?;
-    if pointwise.common == thalweg_core::DType::Bool {
+    if pointwise.common == DType::Bool {
         return pointwise.run(&each(|a: u8| a ^ 1));
     }
     dispatch_compute!(pointwise.common, integer => C, { pointwise.run(&each(|a: C| a.bit_not())) })
@@ -128,6 +128,6 @@ fn bitwise_not(call: &KernelCall<'_>) -> Result<()> {
 /// Each operand counts as true where it is not zero, whatever its type.
 fn logical(call: &KernelCall<'_>, f: impl Fn(bool, bool) -> bool + Sync) -> Result<()> {
     let operands = [tensor(call, 0)?, tensor(call, 1)?];
-    Pointwise::of_type(call, operands, 2, thalweg_core::DType::Bool)?
+    Pointwise::of_type(call, operands, 2, DType::Bool)?
         .run(&pairs(|a: Bool, b: Bool| Bool::from(f(a.get(), b.get()))))
 }

@@ -26,6 +26,7 @@ use crate::promotion::{Promotion, check_cast};
 use chunks::{ChunkFn, Source, map};
 
 pub(crate) use copies::copy_converted;
+pub(crate) use number::{Number, Real};
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     arithmetic::register(registry)?;
