@@ -85,7 +85,14 @@ pub(crate) use dispatch_compute;
 
 /// A number as an element of type `common`, in its compute type.
 pub(crate) fn constant<C: Compute>(value: Scalar, common: DType) -> Result<C> {
-    through(number(value), common)
+    dispatch!(common, all => S, {
+        let element: S = match value {
+            Scalar::Int(value) => S::cast_from(value),
+            Scalar::Double(value) => S::cast_from(value),
+            Scalar::Bool(value) => S::cast_from(Bool::from(value)),
+        };
+        Ok(C::cast_from(element))
+    })
 }
 
 /// A number in a compute type, without going through the element type it is used with.

@@ -181,9 +181,10 @@ fn divide_and_round(call: &KernelCall<'_>, other: Operand<'_>) -> Result<()> {
 
 /// Operators that divide, and for which integers have no answer if they divide by 0.
 macro_rules! division {
-    ($($name:ident: $method:ident;)*) => {
+    ($($name:ident: $method:ident $(, $precise:ident)?;)*) => {
         $(fn $name(call: &KernelCall<'_>, other: Operand<'_>, out: usize) -> Result<()> {
-            let pointwise = Pointwise::promoted(call, [tensor(call, 0)?, other], out)?;
+            let pointwise =
+                Pointwise::promoted(call, [tensor(call, 0)?, other], out)? $(.$precise())?;
             let common = pointwise.common;
             if common.is_float() {
                 return dispatch_compute!(common, float => C, {
@@ -210,8 +211,8 @@ macro_rules! division {
 }
 
 division! {
-    divide_floor: quotient_floor;
-    divide_trunc: quotient_trunc;
+    divide_floor: quotient_floor, with_precise_scalars;
+    divide_trunc: quotient_trunc, with_precise_scalars;
     fmod: fmod;
     remainder: remainder;
 }

@@ -6,7 +6,7 @@
 /// Functions of floats.
 pub(super) trait Functions {
     fn error_function(self) -> Self;
-    fn sigmoid(self) -> Self;
+    fn inverse_tanh(self) -> Self;
     /// `x * Φ(x)`, where Φ is the distribution function of the normal distribution.
     fn gelu(self) -> Self;
     /// [`gelu`](Self::gelu), approximated by a hyperbolic tangent.
@@ -22,8 +22,10 @@ macro_rules! functions {
             }
 
             #[inline]
-            fn sigmoid(self) -> Self {
-                1.0 / (1.0 + (-self).exp())
+            fn inverse_tanh(self) -> Self {
+                // Of the magnitude, since the logarithm is inexact where its argument is near 0.
+                let magnitude = self.abs();
+                (0.5 * (2.0 * magnitude / (1.0 - magnitude)).ln_1p()).copysign(self)
             }
 
             #[inline]
@@ -46,8 +48,6 @@ functions!(f32: erf_f32, f64: erf_f64);
 /// A quotient of polynomials; within 4.2e-7 of the exact value, absolute and relative.
 #[inline]
 fn erf_f32(x: f32) -> f32 {
-    // Beyond 4 the function is 1 in f32. NaN stays.
-    let x = x.clamp(-4.0, 4.0);
     let y = x * x;
     let numerator = horner(
         y,
@@ -71,7 +71,13 @@ fn erf_f32(x: f32) -> f32 {
             -1.456_607_2e-5,
         ],
     );
-    x * numerator / denominator
+    let inner = x * numerator / denominator;
+    // From here on it is 1 in f32. NaN stays.
+    if x.abs() > 3.832_506_9 {
+        1f32.copysign(x)
+    } else {
+        inner
+    }
 }
 
 /// Two Chebyshev fits: of `erf(x) / x` in `x²` near zero, and of `erfc(x) * exp(x²)` in

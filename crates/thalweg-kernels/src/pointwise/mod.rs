@@ -89,12 +89,12 @@ impl<'a, const N: usize> Pointwise<'a, N> {
     }
 
     /// Computes in `C`, which must be the compute type of `common`. Results are of type `common`,
-    /// or boolean if `P` is.
+    /// or of `P` if that is another type.
     fn run<C: Compute, P: Compute>(mut self, f: &ChunkFn<'_, C, P, N>) -> Result<()> {
-        let result = if P::DTYPE == DType::Bool {
-            DType::Bool
-        } else {
+        let result = if P::DTYPE == C::DTYPE {
             self.common
+        } else {
+            P::DTYPE
         };
         check_cast(result, self.out.dtype())?;
         let mut sources = [const { None }; N];

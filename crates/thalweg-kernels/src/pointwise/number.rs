@@ -6,6 +6,10 @@ use crate::compute::Compute;
 
 /// Numbers with a sum and a product; integers wrap.
 pub(crate) trait Number: Compute {
+    const ONE: Self;
+
+    fn is_nan(self) -> bool;
+    fn is_infinite(self) -> bool;
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
@@ -18,14 +22,11 @@ pub(crate) trait Real: Number + PartialOrd {
     const LEAST: Self;
     /// The greatest number: infinity, if there is one.
     const GREATEST: Self;
-    const ONE: Self;
 
     /// The larger one; NaN if either is.
     fn max_nan(self, other: Self) -> Self;
     /// The smaller one; NaN if either is.
     fn min_nan(self, other: Self) -> Self;
-    fn is_nan(self) -> bool;
-    fn is_infinite(self) -> bool;
     fn abs(self) -> Self;
     /// -1, 0 or 1; 0 for NaN, as in PyTorch.
     fn sign(self) -> Self;
@@ -57,6 +58,16 @@ macro_rules! integers {
     ($($int:ty),*) => {
         $(
             impl Number for $int {
+                const ONE: Self = 1;
+
+                #[inline]
+                fn is_nan(self) -> bool {
+                    false
+                }
+                #[inline]
+                fn is_infinite(self) -> bool {
+                    false
+                }
                 #[inline]
                 fn add(self, other: Self) -> Self {
                     self.wrapping_add(other)
@@ -79,7 +90,6 @@ macro_rules! integers {
             impl Real for $int {
                 const LEAST: Self = <$int>::MIN;
                 const GREATEST: Self = <$int>::MAX;
-                const ONE: Self = 1;
 
                 #[inline]
                 fn max_nan(self, other: Self) -> Self {
@@ -88,14 +98,6 @@ macro_rules! integers {
                 #[inline]
                 fn min_nan(self, other: Self) -> Self {
                     self.min(other)
-                }
-                #[inline]
-                fn is_nan(self) -> bool {
-                    false
-                }
-                #[inline]
-                fn is_infinite(self) -> bool {
-                    false
                 }
                 #[inline]
                 fn abs(self) -> Self {
@@ -198,8 +200,18 @@ macro_rules! integers {
 }
 
 macro_rules! arithmetic_by_operators {
-    ($($number:ty),*) => {
+    ($($number:ty: $one:expr),*) => {
         $(impl Number for $number {
+            const ONE: Self = $one;
+
+            #[inline]
+            fn is_nan(self) -> bool {
+                <$number>::is_nan(self)
+            }
+            #[inline]
+            fn is_infinite(self) -> bool {
+                <$number>::is_infinite(self)
+            }
             #[inline]
             fn add(self, other: Self) -> Self {
                 self + other
@@ -225,7 +237,6 @@ macro_rules! floats {
         $(impl Real for $float {
             const LEAST: Self = $float::NEG_INFINITY;
             const GREATEST: Self = $float::INFINITY;
-            const ONE: Self = 1.0;
 
             #[inline]
             fn max_nan(self, other: Self) -> Self {
@@ -234,14 +245,6 @@ macro_rules! floats {
             #[inline]
             fn min_nan(self, other: Self) -> Self {
                 if self.is_nan() || self < other { self } else { other }
-            }
-            #[inline]
-            fn is_nan(self) -> bool {
-                self.is_nan()
-            }
-            #[inline]
-            fn is_infinite(self) -> bool {
-                self.is_infinite()
             }
             #[inline]
             fn abs(self) -> Self {
@@ -301,5 +304,5 @@ macro_rules! floats {
 }
 
 integers!(u8, i32, i64, u64);
-arithmetic_by_operators!(f32, f64, Complex32, Complex64);
+arithmetic_by_operators!(f32: 1.0, f64: 1.0, Complex32: Complex32::ONE, Complex64: Complex64::ONE);
 floats!(f32, f64);

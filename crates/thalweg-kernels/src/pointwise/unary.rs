@@ -29,26 +29,26 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "asin" => |x| x.asin();
         "asinh" => |x| x.asinh();
         "atan" => |x| x.atan();
-        "atanh" => |x| x.atanh();
         "cos" => |x| x.cos();
         "cosh" => |x| x.cosh();
         "exp" => |x| x.exp();
         "log" => |x| x.ln();
+        "log10" => |x| x.log10();
+        "log2" => |x| x.log2();
         "sin" => |x| x.sin();
         "sinh" => |x| x.sinh();
+        "reciprocal" => |x| C::ONE / x;
+        "rsqrt" => |x| C::ONE / x.sqrt();
+        "sigmoid" => |x| C::ONE / (C::ONE + (-x).exp());
         "sqrt" => |x| x.sqrt();
         "tan" => |x| x.tan();
         "tanh" => |x| x.tanh();
     }
     of_floats! { float:
+        "atanh" => |x| x.inverse_tanh();
         "erf" => |x| x.error_function();
         "expm1" => |x| x.exp_m1();
-        "log10" => |x| x.log10();
         "log1p" => |x| x.ln_1p();
-        "log2" => |x| x.log2();
-        "reciprocal" => |x| 1.0 / x;
-        "rsqrt" => |x| 1.0 / x.sqrt();
-        "sigmoid" => |x| x.sigmoid();
     }
 
     /// Rounding to integers, which changes nothing where the operand has integers.
@@ -78,7 +78,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     }
 
     /// Functions whose results are of the operand's type, or boolean.
-    macro_rules! of_reals {
+    macro_rules! of_own {
         ($group:ident: $($name:literal => |$x:ident| $body:expr;)*) => {
             $(registry.register(
                 concat!("aten::", $name, ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"),
@@ -91,12 +91,17 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
             )?;)*
         };
     }
-    of_reals! { real:
-        "abs" => |x| Real::abs(x);
-        "isinf" => |x| Bool::from(Real::is_infinite(x));
-        "isnan" => |x| Bool::from(Real::is_nan(x));
+    of_own! { real:
         "sign" => |x| Real::sign(x);
     }
+    of_own! { number:
+        "isinf" => |x| Bool::from(Number::is_infinite(x));
+        "isnan" => |x| Bool::from(Number::is_nan(x));
+    }
+    registry.register(
+        "aten::abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+        abs,
+    )?;
 
     registry.register(
         "aten::neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
@@ -137,6 +142,16 @@ fn of_own_type<'a>(call: &'a KernelCall<'_>) -> Result<Pointwise<'a, 1>> {
 fn of_float<'a>(call: &'a KernelCall<'_>) -> Result<Pointwise<'a, 1>> {
     let common = to_float(call.tensor(0)?.dtype());
     Pointwise::of_type(call, [tensor(call, 0)?], 1, common)
+}
+
+fn abs(call: &KernelCall<'_>) -> Result<()> {
+    let pointwise = of_own_type(call)?;
+    if pointwise.common.is_complex() {
+        return dispatch_compute!(pointwise.common, complex => C, {
+            pointwise.run(&each(|x: C| x.norm()))
+        });
+    }
+    dispatch_compute!(pointwise.common, real => C, { pointwise.run(&each(|x: C| Real::abs(x))) })
 }
 
 fn gelu(call: &KernelCall<'_>) -> Result<()> {

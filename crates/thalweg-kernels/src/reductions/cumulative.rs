@@ -24,11 +24,11 @@ fn cumsum(call: &KernelCall<'_>) -> Result<()> {
         None => call.output_dtype(3)?,
     };
     let mut out = call.output(3, input.sizes())?;
-    let keeps = dtype.is_float() || dtype.is_complex();
+    // Fractions may be dropped, imaginary parts may not.
     ensure!(
-        keeps || !(input.dtype().is_float() || input.dtype().is_complex()),
+        dtype.is_complex() || !input.dtype().is_complex(),
         Unsupported,
-        "fractions cannot be summed as {dtype}"
+        "complex numbers cannot be summed as {dtype}"
     );
     dispatch_compute!(dtype, number => C, {
         running_sums::<<C as Running>::Wide>(&input, &mut out, dim)

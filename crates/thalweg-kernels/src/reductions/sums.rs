@@ -86,12 +86,11 @@ fn sum(call: &KernelCall<'_>, reduced: Reduced, dtype: usize) -> Result<()> {
     let out = dtype + 1;
     let dtype = sum_dtype(call, dtype, out)?;
     let mut out = call.output(out, &reduced.sizes(&input)?)?;
-    // Fractions are dropped before they are added, if integers are asked for.
-    let keeps = dtype.is_float() || dtype.is_complex();
+    // Fractions may be dropped, imaginary parts may not.
     ensure!(
-        keeps || !(input.dtype().is_float() || input.dtype().is_complex()),
+        dtype.is_complex() || !input.dtype().is_complex(),
         Unsupported,
-        "fractions cannot be summed as {dtype}"
+        "complex numbers cannot be summed as {dtype}"
     );
     dispatch_compute!(dtype, number => C, {
         reduce::<C, _>(&input, &mut out, &reduced, &Sum::new(false))
