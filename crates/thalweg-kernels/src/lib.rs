@@ -8,6 +8,9 @@
 //! variants, with PyTorch's results.
 #![deny(unsafe_code)]
 
+mod broadcast;
+mod compute;
+mod convert;
 mod convolution;
 mod creation;
 mod dispatch;
@@ -17,6 +20,7 @@ mod pointwise;
 mod pooling;
 mod prims;
 mod products;
+mod promotion;
 mod quantized;
 mod reductions;
 mod shapes;

@@ -1,0 +1,282 @@
+//! Sums, products, quotients and powers of two operands.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use thalweg_core::{DType, KernelCall, KernelRegistry, Result, Scalar, bail, ensure};
+
+use super::number::{Number, Real};
+use super::{Operand, Pointwise, pairs, promote, scalar, tensor};
+use crate::compute::{constant, dispatch_compute};
+use crate::promotion::to_float;
+
+pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
+    registry.register(
+        "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+        |call| add(call, tensor(call, 1)?),
+    )?;
+    registry.register(
+        "aten::add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| add(call, scalar(call, 1)?),
+    )?;
+    registry.register(
+        "aten::sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+        |call| subtract(call, tensor(call, 0)?, tensor(call, 1)?),
+    )?;
+    registry.register(
+        "aten::sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| subtract(call, tensor(call, 0)?, scalar(call, 1)?),
+    )?;
+    registry.register(
+        "aten::rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| subtract(call, scalar(call, 1)?, tensor(call, 0)?),
+    )?;
+    registry.register(
+        "aten::mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| multiply(call, tensor(call, 1)?),
+    )?;
+    registry.register(
+        "aten::mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| multiply(call, scalar(call, 1)?),
+    )?;
+    registry.register(
+        "aten::div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| divide(call, tensor(call, 1)?, 2),
+    )?;
+    registry.register(
+        "aten::div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| divide(call, scalar(call, 1)?, 2),
+    )?;
+    registry.register(
+        "aten::div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
+        |call| divide_and_round(call, tensor(call, 1)?),
+    )?;
+    registry.register(
+        "aten::div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
+        |call| divide_and_round(call, scalar(call, 1)?),
+    )?;
+    registry.register(
+        "aten::floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| divide_floor(call, tensor(call, 1)?, 2),
+    )?;
+    registry.register(
+        "aten::fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| fmod(call, tensor(call, 1)?, 2),
+    )?;
+    registry.register(
+        "aten::fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| fmod(call, scalar(call, 1)?, 2),
+    )?;
+    registry.register(
+        "aten::remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| remainder(call, tensor(call, 1)?, 2),
+    )?;
+    registry.register(
+        "aten::remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| remainder(call, scalar(call, 1)?, 2),
+    )?;
+    registry.register(
+        "aten::pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| power(call, tensor(call, 0)?, tensor(call, 1)?),
+    )?;
+    registry.register(
+        "aten::pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| power(call, scalar(call, 0)?, tensor(call, 1)?),
+    )?;
+    registry.register(
+        "aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| power_of_scalar(call, call.scalar(1)?),
+    )?;
+    registry.register(
+        "aten::atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+        atan2,
+    )?;
+    registry.register(
+        "aten::maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+        maximum,
+    )?;
+    registry.register(
+        "aten::minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+        minimum,
+    )
+}
+
+fn add(call: &KernelCall<'_>, other: Operand<'_>) -> Result<()> {
+    let alpha = call.scalar(2)?;
+    let pointwise = Pointwise::promoted(call, [tensor(call, 0)?, other], 3)?;
+    let common = pointwise.common;
+    check_alpha(alpha, common)?;
+    dispatch_compute!(common, number => C, {
+        if is_one(alpha) {
+            return pointwise.run(&pairs(|a: C, b: C| a.add(b)));
+        }
+        let alpha = constant::<C>(alpha, common)?;
+        pointwise.run(&pairs(move |a: C, b: C| a.add(alpha.mul(b))))
+    })
+}
+
+fn subtract(call: &KernelCall<'_>, from: Operand<'_>, other: Operand<'_>) -> Result<()> {
+    let alpha = call.scalar(2)?;
+    let is_bool = |operand: &Operand<'_>| promote(&[*operand]).ok() == Some(DType::Bool);
+    ensure!(
+        !(is_bool(&from) && is_bool(&other)),
+        Unsupported,
+        "booleans cannot be subtracted"
+    );
+    let pointwise = Pointwise::promoted(call, [from, other], 3)?;
+    let common = pointwise.common;
+    check_alpha(alpha, common)?;
+    dispatch_compute!(common, number => C, {
+        if is_one(alpha) {
+            return pointwise.run(&pairs(|a: C, b: C| a.sub(b)));
+        }
+        let alpha = constant::<C>(alpha, common)?;
+        pointwise.run(&pairs(move |a: C, b: C| a.sub(alpha.mul(b))))
+    })
+}
+
+fn is_one(alpha: Scalar) -> bool {
+    alpha.to_f64() == 1.0
+}
+
+fn check_alpha(alpha: Scalar, common: DType) -> Result<()> {
+    let fits = match alpha {
+        Scalar::Double(_) => common.is_float() || common.is_complex(),
+        Scalar::Bool(_) => common == DType::Bool,
+        Scalar::Int(_) => true,
+    };
+    ensure!(
+        fits,
+        Operator,
+        "alpha is {}, which a sum of {common} cannot be scaled by",
+        alpha.kind_name()
+    );
+    Ok(())
+}
+
+fn multiply(call: &KernelCall<'_>, other: Operand<'_>) -> Result<()> {
+    let pointwise = Pointwise::promoted(call, [tensor(call, 0)?, other], 2)?.with_precise_scalars();
+    dispatch_compute!(pointwise.common, number => C, {
+        pointwise.run(&pairs(|a: C, b: C| a.mul(b)))
+    })
+}
+
+/// Integers are divided as floats.
+fn divide(call: &KernelCall<'_>, other: Operand<'_>, out: usize) -> Result<()> {
+    let operands = [tensor(call, 0)?, other];
+    let common = to_float(promote(&operands)?);
+    let pointwise = Pointwise::of_type(call, operands, out, common)?.with_precise_scalars();
+    dispatch_compute!(common, float_complex => C, {
+        pointwise.run(&pairs(|a: C, b: C| a / b))
+    })
+}
+
+fn divide_and_round(call: &KernelCall<'_>, other: Operand<'_>) -> Result<()> {
+    match call.optional_string(2)? {
+        None => divide(call, other, 3),
+        Some("floor") => divide_floor(call, other, 3),
+        Some("trunc") => divide_trunc(call, other, 3),
+        Some(mode) => bail!(Operator, "there is no rounding mode `{mode}`"),
+    }
+}
+
+/// Operators that divide, and for which integers have no answer if they divide by 0.
+macro_rules! division {
+    ($($name:ident: $method:ident $(, $precise:ident)?;)*) => {
+        $(fn $name(call: &KernelCall<'_>, other: Operand<'_>, out: usize) -> Result<()> {
+            let pointwise =
+                Pointwise::promoted(call, [tensor(call, 0)?, other], out)? $(.$precise())?;
+            let common = pointwise.common;
+            if common.is_float() {
+                return dispatch_compute!(common, float => C, {
+                    pointwise.run(&pairs(|a: C, b: C| a.$method(b)))
+                });
+            }
+            let by_zero = AtomicBool::new(false);
+            dispatch_compute!(common, integer => C, {
+                pointwise.run(&pairs(|a: C, b: C| {
+                    if b == 0 {
+                        by_zero.store(true, Ordering::Relaxed);
+                    }
+                    a.$method(b)
+                }))?;
+            });
+            ensure!(
+                !by_zero.into_inner(),
+                Operator,
+                "division of an integer by zero"
+            );
+            Ok(())
+        })*
+    };
+}
+
+division! {
+    divide_floor: quotient_floor, with_precise_scalars;
+    divide_trunc: quotient_trunc, with_precise_scalars;
+    fmod: fmod;
+    remainder: remainder;
+}
+
+fn power(call: &KernelCall<'_>, base: Operand<'_>, exponent: Operand<'_>) -> Result<()> {
+    let pointwise = Pointwise::promoted(call, [base, exponent], 2)?;
+    dispatch_compute!(pointwise.common, real => C, {
+        pointwise.run(&pairs(|a: C, b: C| a.power(b)))
+    })
+}
+
+/// One exponent for all elements, often one for which there is a better way than a power.
+fn power_of_scalar(call: &KernelCall<'_>, exponent: Scalar) -> Result<()> {
+    let pointwise = Pointwise::promoted(call, [tensor(call, 0)?, Operand::Scalar(exponent)], 2)?;
+    let common = pointwise.common;
+    if !common.is_float() {
+        ensure!(
+            exponent.to_i64() >= 0,
+            Operator,
+            "an integer cannot be raised to the power of {exponent}"
+        );
+        return dispatch_compute!(common, integer => C, {
+            pointwise.run(&pairs(|a: C, b: C| a.power(b)))
+        });
+    }
+    dispatch_compute!(common, float => C, {
+        let exponent = exponent.to_f64();
+        if exponent == 2.0 {
+            pointwise.run(&pairs(|a: C, _: C| a * a))
+        } else if exponent == 3.0 {
+            pointwise.run(&pairs(|a: C, _: C| a * a * a))
+        } else if exponent == 0.5 {
+            pointwise.run(&pairs(|a: C, _: C| a.sqrt()))
+        } else if exponent == -0.5 {
+            pointwise.run(&pairs(|a: C, _: C| 1.0 / a.sqrt()))
+        } else if exponent == -1.0 {
+            pointwise.run(&pairs(|a: C, _: C| 1.0 / a))
+        } else if exponent == -2.0 {
+            pointwise.run(&pairs(|a: C, _: C| 1.0 / (a * a)))
+        } else {
+            pointwise.run(&pairs(|a: C, b: C| a.power(b)))
+        }
+    })
+}
+
+fn atan2(call: &KernelCall<'_>) -> Result<()> {
+    let operands = [tensor(call, 0)?, tensor(call, 1)?];
+    let common = to_float(promote(&operands)?);
+    let pointwise = Pointwise::of_type(call, operands, 2, common)?;
+    dispatch_compute!(common, float => C, {
+        pointwise.run(&pairs(|a: C, b: C| a.atan2(b)))
+    })
+}
+
+fn maximum(call: &KernelCall<'_>) -> Result<()> {
+    let pointwise = Pointwise::promoted(call, [tensor(call, 0)?, tensor(call, 1)?], 2)?;
+    dispatch_compute!(pointwise.common, real => C, {
+        pointwise.run(&pairs(|a: C, b: C| a.max_nan(b)))
+    })
+}
+
+fn minimum(call: &KernelCall<'_>) -> Result<()> {
+    let pointwise = Pointwise::promoted(call, [tensor(call, 0)?, tensor(call, 1)?], 2)?;
+    dispatch_compute!(pointwise.common, real => C, {
+        pointwise.run(&pairs(|a: C, b: C| a.min_nan(b)))
+    })
+}

@@ -1,0 +1,263 @@
+//! The loop of all pointwise operators.
+//!
+//! The output is written in the order in which it lies in memory, in chunks of [`CHUNK`]
+//! elements. For each chunk every operand is brought into the compute type: not at all if its
+//! memory already holds it so, else into a buffer on the stack, converted, gathered or repeated.
+//! Then the operator's function runs over slices, which the compiler turns into vector
+//! instructions, and the result is converted to the output's type where it differs.
+
+use rayon::prelude::*;
+use thalweg_core::{DType, Dims, Result, Scalar, TensorView, TensorViewMut, is_row_major};
+
+use crate::broadcast::broadcast_strides;
+use crate::compute::{Compute, constant, elements_mut, gather, load, store_bytes, through};
+use crate::compute::{number, through_all};
+use crate::dispatch::dispatch;
+use crate::strided::Walk;
+
+/// Elements of a chunk: a few buffers of them fit into the first-level cache.
+pub(crate) const CHUNK: usize = 512;
+
+/// Below this many elements, waking other threads costs more than they save.
+const PARALLEL: usize = 1 << 15;
+
+/// What an operator does with a chunk: as many elements of each operand as of the result.
+pub(crate) type ChunkFn<'f, C, P, const N: usize> = dyn Fn([&[C]; N], &mut [P]) + Sync + 'f;
+
+/// An operand as the loop sees it.
+pub(crate) enum Source<'a, C> {
+    /// The same value everywhere.
+    Constant(C),
+    /// In the compute type, and in the order of the output.
+    Direct(&'a [C]),
+    /// In the order of the output, but of another type.
+    Linear(TensorView<'a>, Option<DType>),
+    /// In another order, or repeated.
+    Strided(TensorView<'a>, Walk<1>, Option<DType>),
+}
+
+impl<'a, C: Compute> Source<'a, C> {
+    /// A tensor as operand of an operator that computes in type `common` and fills `out`.
+    ///
+    /// # Errors
+    /// If the tensor does not broadcast to the shape of `out`.
+    pub(crate) fn tensor(
+        tensor: TensorView<'a>,
+        out: &TensorViewMut<'_>,
+        common: DType,
+    ) -> Result<Self> {
+        // An i64 that meets f16 loses bits before the operator sees it.
+        let dtype = tensor.dtype();
+        let narrows =
+            matches!(common, DType::F16 | DType::BF16) && dtype != common && dtype != DType::Bool;
+        let narrowed = narrows.then_some(common);
+        if tensor.sizes() == out.sizes()
+            && (tensor.dim_order() == out.dim_order()
+                || (tensor.is_row_major() && is_row_major(out.sizes(), out.dim_order())))
+        {
+            if dtype == C::DTYPE && !narrows {
+                return Ok(Self::Direct(tensor.data()?));
+            }
+            return Ok(Self::Linear(tensor, narrowed));
+        }
+        let strides = broadcast_strides(&tensor, out.sizes())?;
+        if tensor.numel() == 1 {
+            let mut value = [C::default()];
+            let value = load(&tensor, 0, 0, &mut value)?[0];
+            return Ok(Self::Constant(through(value, common)?));
+        }
+        let mut sizes = Dims::new();
+        let mut steps = Dims::new();
+        for &dim in out.dim_order() {
+            sizes.push(out.sizes()[usize::from(dim)])?;
+            steps.push(strides[usize::from(dim)])?;
+        }
+        let walk = Walk::new(&sizes, [&*steps])?;
+        Ok(Self::Strided(tensor, walk, narrowed))
+    }
+
+    /// A number as operand of an operator that computes in type `common`.
+    pub(crate) fn scalar(value: Scalar, common: DType) -> Result<Self> {
+        Ok(Self::Constant(constant(value, common)?))
+    }
+
+    /// A number that keeps its precision next to f16 and bf16, as in products and quotients.
+    pub(crate) fn precise_scalar(value: Scalar, common: DType) -> Result<Self> {
+        if common.is_float() {
+            return Ok(Self::Constant(number(value)));
+        }
+        Self::scalar(value, common)
+    }
+
+    /// A tensor without dimensions that keeps its precision, like
+    /// [`precise_scalar`](Self::precise_scalar).
+    pub(crate) fn precise_tensor(
+        tensor: TensorView<'a>,
+        out: &TensorViewMut<'_>,
+        common: DType,
+    ) -> Result<Self> {
+        if common.is_float() && tensor.numel() == 1 {
+            let mut value = [C::default()];
+            return Ok(Self::Constant(load(&tensor, 0, 0, &mut value)?[0]));
+        }
+        Self::tensor(tensor, out, common)
+    }
+
+    /// What never changes from chunk to chunk.
+    fn prepare(&self, buffer: &mut [C]) {
+        if let Self::Constant(value) = self {
+            buffer.fill(*value);
+        }
+    }
+
+    /// The elements for the `buffer.len()` positions of the output from `start` on.
+    #[inline]
+    fn chunk<'b>(&'b self, start: usize, buffer: &'b mut [C]) -> Result<&'b [C]> {
+        let narrowed = match self {
+            Self::Constant(_) => return Ok(buffer),
+            Self::Direct(values) => {
+                return Ok(values.get(start..start + buffer.len()).unwrap_or_default());
+            }
+            Self::Linear(tensor, narrowed) => {
+                dispatch!(tensor.dtype(), all => S, {
+                    gather(tensor.data::<S>()?, start, 1, buffer);
+                });
+                narrowed
+            }
+            Self::Strided(tensor, walk, narrowed) => {
+                let run = walk.run_len();
+                let [step] = walk.steps();
+                let (first, skipped) = (start / run, start % run);
+                if narrowed.is_none() && skipped + buffer.len() <= run {
+                    // All within one run, which may need no copy.
+                    let [offset] = walk.runs_from(first).next().map_or([0], |run| run.offsets);
+                    return load(tensor, offset + skipped * step, step, buffer);
+                }
+                dispatch!(tensor.dtype(), all => S, {
+                    let data = tensor.data::<S>()?;
+                    let mut skipped = skipped;
+                    let mut rest = &mut *buffer;
+                    for piece in walk.runs_from(first) {
+                        let len = (run - skipped).min(rest.len());
+                        let (part, after) = rest.split_at_mut(len);
+                        gather(data, piece.offsets[0] + skipped * step, step, part);
+                        rest = after;
+                        skipped = 0;
+                        if rest.is_empty() {
+                            break;
+                        }
+                    }
+                });
+                narrowed
+            }
+        };
+        if let Some(dtype) = *narrowed {
+            through_all(buffer, dtype)?;
+        }
+        Ok(buffer)
+    }
+}
+
+/// Fills `out` with a function of its operands, element by element.
+pub(crate) fn map<C: Compute, P: Compute, const N: usize>(
+    out: &mut TensorViewMut<'_>,
+    threads: usize,
+    sources: [Source<'_, C>; N],
+    f: &ChunkFn<'_, C, P, N>,
+) -> Result<()> {
+    let dtype = out.dtype();
+    let numel = out.numel();
+    if numel == 0 {
+        return Ok(());
+    }
+    if threads <= 1 || numel < PARALLEL {
+        return map_part(dtype, out.bytes_mut(), 0, &sources, f);
+    }
+    let chunks = numel.div_ceil(CHUNK);
+    let part = chunks.div_ceil(threads) * CHUNK;
+    out.bytes_mut()
+        .par_chunks_mut(part * dtype.size())
+        .enumerate()
+        .try_for_each(|(index, bytes)| map_part(dtype, bytes, index * part, &sources, f))
+}
+
+/// The part of the output that starts at position `first`.
+fn map_part<C: Compute, P: Compute, const N: usize>(
+    dtype: DType,
+    bytes: &mut [u8],
+    first: usize,
+    sources: &[Source<'_, C>; N],
+    f: &ChunkFn<'_, C, P, N>,
+) -> Result<()> {
+    if P::DTYPE != dtype {
+        return map_and_convert(dtype, bytes, first, sources, f);
+    }
+    let out = elements_mut::<P>(bytes)?;
+    let is_direct = |source: &Source<'_, C>| matches!(source, Source::Direct(_));
+    if sources.iter().all(is_direct) {
+        let range = first..first + out.len();
+        let operands = std::array::from_fn(|n| match &sources[n] {
+            Source::Direct(values) => values.get(range.clone()).unwrap_or_default(),
+            _ => &[],
+        });
+        f(operands, out);
+        return Ok(());
+    }
+    let mut buffers = Buffers::new(sources);
+    for (index, out) in out.chunks_mut(CHUNK).enumerate() {
+        f(
+            buffers.chunk(sources, first + index * CHUNK, out.len())?,
+            out,
+        );
+    }
+    Ok(())
+}
+
+/// As [`map_part`], where the result must be converted.
+fn map_and_convert<C: Compute, P: Compute, const N: usize>(
+    dtype: DType,
+    bytes: &mut [u8],
+    first: usize,
+    sources: &[Source<'_, C>; N],
+    f: &ChunkFn<'_, C, P, N>,
+) -> Result<()> {
+    let mut buffers = Buffers::new(sources);
+    let mut results = [P::default(); CHUNK];
+    for (index, bytes) in bytes.chunks_mut(CHUNK * dtype.size()).enumerate() {
+        let results = &mut results[..bytes.len() / dtype.size()];
+        f(
+            buffers.chunk(sources, first + index * CHUNK, results.len())?,
+            results,
+        );
+        store_bytes(dtype, bytes, results)?;
+    }
+    Ok(())
+}
+
+/// A chunk of each operand.
+struct Buffers<C, const N: usize>([[C; CHUNK]; N]);
+
+impl<C: Compute, const N: usize> Buffers<C, N> {
+    #[inline]
+    fn new(sources: &[Source<'_, C>; N]) -> Self {
+        let mut buffers = [[C::default(); CHUNK]; N];
+        for (source, buffer) in sources.iter().zip(&mut buffers) {
+            source.prepare(buffer);
+        }
+        Self(buffers)
+    }
+
+    #[inline]
+    fn chunk<'b>(
+        &'b mut self,
+        sources: &'b [Source<'_, C>; N],
+        start: usize,
+        len: usize,
+    ) -> Result<[&'b [C]; N]> {
+        let mut operands = [&[][..]; N];
+        for ((operand, source), buffer) in operands.iter_mut().zip(sources).zip(&mut self.0) {
+            *operand = source.chunk(start, &mut buffer[..len])?;
+        }
+        Ok(operands)
+    }
+}

@@ -1,0 +1,170 @@
+//! Operators that work element by element.
+//!
+//! An operator names its operands and its output ([`Pointwise`]), and gives a function of one
+//! element of each for every type to compute in. [`chunks`] has the loop, and
+//! [`compute`](crate::compute) the types. A function of whole slices, such as a hand-vectorized
+//! one, can be given in place of one of elements.
+
+mod arithmetic;
+mod chunks;
+mod comparison;
+mod copies;
+mod functions;
+mod number;
+mod selection;
+mod unary;
+
+#[cfg(test)]
+mod tests;
+
+use thalweg_core::TensorViewMut;
+use thalweg_core::{DType, Dims, KernelCall, KernelRegistry, Result, Scalar, TensorView};
+
+use crate::broadcast::broadcast_shapes;
+use crate::compute::Compute;
+use crate::promotion::{Promotion, check_cast};
+use chunks::{ChunkFn, Source, map};
+
+pub(crate) use copies::copy_converted;
+pub(crate) use number::{Number, Real};
+
+pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
+    arithmetic::register(registry)?;
+    comparison::register(registry)?;
+    copies::register(registry)?;
+    selection::register(registry)?;
+    unary::register(registry)
+}
+
+/// An operand: a tensor, or a number that stands for one without dimensions.
+#[derive(Clone, Copy)]
+enum Operand<'a> {
+    Tensor(TensorView<'a>),
+    Scalar(Scalar),
+}
+
+/// The operands of a call, its output, and the element type in which it computes.
+struct Pointwise<'a, const N: usize> {
+    operands: [Operand<'a>; N],
+    out: TensorViewMut<'a>,
+    common: DType,
+    threads: usize,
+    precise_scalars: bool,
+}
+
+impl<'a, const N: usize> Pointwise<'a, N> {
+    /// Computes in what the operands promote to.
+    fn promoted(call: &'a KernelCall<'_>, operands: [Operand<'a>; N], out: usize) -> Result<Self> {
+        let common = promote(&operands)?;
+        Self::of_type(call, operands, out, common)
+    }
+
+    /// Computes in a given element type.
+    fn of_type(
+        call: &'a KernelCall<'_>,
+        operands: [Operand<'a>; N],
+        out: usize,
+        common: DType,
+    ) -> Result<Self> {
+        let mut sizes = Dims::new();
+        for operand in &operands {
+            if let Operand::Tensor(tensor) = operand {
+                sizes = broadcast_shapes(&sizes, tensor.sizes())?;
+            }
+        }
+        Ok(Self {
+            operands,
+            out: call.output(out, &sizes)?,
+            common,
+            threads: call.threads(),
+            precise_scalars: false,
+        })
+    }
+
+    /// Numbers keep their precision next to f16 and bf16, as they do in PyTorch's products and
+    /// quotients, but not elsewhere.
+    fn with_precise_scalars(mut self) -> Self {
+        self.precise_scalars = true;
+        self
+    }
+
+    /// Computes in `C`, which must be the compute type of `common`. Results are of type `common`,
+    /// or of `P` if that is another type.
+    fn run<C: Compute, P: Compute>(mut self, f: &ChunkFn<'_, C, P, N>) -> Result<()> {
+        let result = if P::DTYPE == C::DTYPE {
+            self.common
+        } else {
+            P::DTYPE
+        };
+        check_cast(result, self.out.dtype())?;
+        let mut sources = [const { None }; N];
+        for (source, operand) in sources.iter_mut().zip(&self.operands) {
+            *source = Some(self.source(operand)?);
+        }
+        // Every one was set just now.
+        let sources = sources.map(|source| source.unwrap_or(Source::Constant(C::default())));
+        map(&mut self.out, self.threads, sources, f)
+    }
+
+    fn source<C: Compute>(&self, operand: &Operand<'a>) -> Result<Source<'a, C>> {
+        match operand {
+            Operand::Tensor(tensor) if self.precise_scalars && tensor.rank() == 0 => {
+                Source::precise_tensor(*tensor, &self.out, self.common)
+            }
+            Operand::Tensor(tensor) => Source::tensor(*tensor, &self.out, self.common),
+            Operand::Scalar(value) if self.precise_scalars => {
+                Source::precise_scalar(*value, self.common)
+            }
+            Operand::Scalar(value) => Source::scalar(*value, self.common),
+        }
+    }
+}
+
+/// What operands promote to.
+fn promote(operands: &[Operand<'_>]) -> Result<DType> {
+    let mut promotion = Promotion::new();
+    for operand in operands {
+        promotion = match operand {
+            Operand::Tensor(tensor) => promotion.tensor(tensor),
+            Operand::Scalar(value) => promotion.scalar(*value),
+        };
+    }
+    promotion.result()
+}
+
+/// A tensor argument as operand.
+fn tensor<'a>(call: &'a KernelCall<'_>, position: usize) -> Result<Operand<'a>> {
+    Ok(Operand::Tensor(call.tensor(position)?))
+}
+
+/// A number argument as operand.
+fn scalar<'a>(call: &'a KernelCall<'_>, position: usize) -> Result<Operand<'a>> {
+    Ok(Operand::Scalar(call.scalar(position)?))
+}
+
+/// A function of elements as one of chunks.
+fn each<C: Copy, P>(f: impl Fn(C) -> P + Sync) -> impl Fn([&[C]; 1], &mut [P]) + Sync {
+    move |[a], out| {
+        for (out, &a) in out.iter_mut().zip(a) {
+            *out = f(a);
+        }
+    }
+}
+
+/// A function of pairs of elements as one of chunks.
+fn pairs<C: Copy, P>(f: impl Fn(C, C) -> P + Sync) -> impl Fn([&[C]; 2], &mut [P]) + Sync {
+    move |[a, b], out| {
+        for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+            *out = f(a, b);
+        }
+    }
+}
+
+/// A function of triples of elements as one of chunks.
+fn triples<C: Copy, P>(f: impl Fn(C, C, C) -> P + Sync) -> impl Fn([&[C]; 3], &mut [P]) + Sync {
+    move |[a, b, c], out| {
+        for (((out, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
+            *out = f(a, b, c);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Choosing between operands: by a condition, or by limits.
+
+use thalweg_core::{DType, KernelCall, KernelRegistry, Result, Scalar, ensure};
+
+use super::number::Real;
+use super::{Operand, Pointwise, each, pairs, promote, scalar, tensor, triples};
+use crate::compute::{constant, dispatch_compute};
+
+pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
+    registry.register(
+        "aten::where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| {
+            let (yes, no) = (tensor(call, 1)?, tensor(call, 2)?);
+            select(call, 0, yes, no, 3, promote(&[yes, no])?)
+        },
+    )?;
+    registry.register(
+        "aten::masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| {
+            let rest = call.tensor(0)?;
+            select(call, 1, scalar(call, 2)?, Operand::Tensor(rest), 3, rest.dtype())
+        },
+    )?;
+    registry.register(
+        "aten::clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| {
+            let min = call.optional_scalar(1)?.map(Operand::Scalar);
+            let max = call.optional_scalar(2)?.map(Operand::Scalar);
+            clamp(call, min, max)
+        },
+    )?;
+    registry.register(
+        "aten::clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| {
+            let min = call.optional_tensor(1)?.map(Operand::Tensor);
+            let max = call.optional_tensor(2)?.map(Operand::Tensor);
+            clamp(call, min, max)
+        },
+    )?;
+    registry.register(
+        "aten::hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| {
+            let operand = call.tensor(0)?;
+            let (min, max) = (call.scalar(1)?, call.scalar(2)?);
+            limit(call, Operand::Tensor(operand), min, max, operand.dtype())
+        },
+    )?;
+    registry.register(
+        "aten::relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+        relu,
+    )
+}
+
+/// Elements of `yes` where the condition holds, of `no` where it does not.
+///
+/// The condition is brought into the type of the others, which costs little and saves an own
+/// loop.
+fn select(
+    call: &KernelCall<'_>,
+    condition: usize,
+    yes: Operand<'_>,
+    no: Operand<'_>,
+    out: usize,
+    common: DType,
+) -> Result<()> {
+    let condition = call.tensor(condition)?;
+    ensure!(
+        matches!(condition.dtype(), DType::Bool | DType::U8),
+        Operator,
+        "a condition must be boolean, not of type {}",
+        condition.dtype()
+    );
+    let operands = [Operand::Tensor(condition), yes, no];
+    let pointwise = Pointwise::of_type(call, operands, out, common)?;
+    dispatch_compute!(common, number => C, {
+        pointwise.run(&triples(|condition: C, yes: C, no: C| {
+            if condition == C::default() { no } else { yes }
+        }))
+    })
+}
+
+/// Where the limits cross, the upper one holds.
+fn clamp(call: &KernelCall<'_>, min: Option<Operand<'_>>, max: Option<Operand<'_>>) -> Result<()> {
+    let operand = tensor(call, 0)?;
+    match (min, max) {
+        (Some(min @ Operand::Scalar(low)), Some(max @ Operand::Scalar(high))) => {
+            let common = promote(&[operand, min, max])?;
+            limit(call, operand, low, high, common)
+        }
+        (Some(min), Some(max)) => {
+            let pointwise = Pointwise::promoted(call, [operand, min, max], 3)?;
+            dispatch_compute!(pointwise.common, real => C, {
+                pointwise.run(&triples(|a: C, min: C, max: C| a.max_nan(min).min_nan(max)))
+            })
+        }
+        (Some(min), None) => {
+            let pointwise = Pointwise::promoted(call, [operand, min], 3)?;
+            dispatch_compute!(pointwise.common, real => C, {
+                pointwise.run(&pairs(|a: C, min: C| a.max_nan(min)))
+            })
+        }
+        (None, Some(max)) => {
+            let pointwise = Pointwise::promoted(call, [operand, max], 3)?;
+            dispatch_compute!(pointwise.common, real => C, {
+                pointwise.run(&pairs(|a: C, max: C| a.min_nan(max)))
+            })
+        }
+        (None, None) => thalweg_core::bail!(Operator, "clamp needs a limit"),
+    }
+}
+
+/// Between two numbers.
+fn limit(
+    call: &KernelCall<'_>,
+    operand: Operand<'_>,
+    min: Scalar,
+    max: Scalar,
+    common: DType,
+) -> Result<()> {
+    let pointwise = Pointwise::of_type(call, [operand], 3, common)?;
+    dispatch_compute!(common, real => C, {
+        let (min, max) = (constant::<C>(min, common)?, constant::<C>(max, common)?);
+        pointwise.run(&each(move |a: C| a.max_nan(min).min_nan(max)))
+    })
+}
+
+fn relu(call: &KernelCall<'_>) -> Result<()> {
+    let pointwise = Pointwise::promoted(call, [tensor(call, 0)?], 1)?;
+    ensure!(
+        pointwise.common != DType::Bool,
+        Unsupported,
+        "booleans have no positive part"
+    );
+    dispatch_compute!(pointwise.common, real => C, {
+        pointwise.run(&each(|a: C| a.max_nan(C::default())))
+    })
+}

@@ -1,0 +1,213 @@
+//! Functions of one operand.
+
+use thalweg_core::{Bool, DType, KernelCall, KernelRegistry, Result, ensure};
+
+use super::functions::Functions;
+use super::number::{Number, Real};
+use super::{Pointwise, each, tensor};
+use crate::compute::{dispatch_compute, number};
+use crate::promotion::to_float;
+
+pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
+    /// Functions whose results are fractions; integers count as f32.
+    macro_rules! of_floats {
+        ($group:ident: $($name:literal => |$x:ident| $body:expr;)*) => {
+            $(registry.register(
+                concat!("aten::", $name, ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"),
+                |call| {
+                    let pointwise = of_float(call)?;
+                    dispatch_compute!(pointwise.common, $group => C, {
+                        pointwise.run(&each(|$x: C| $body))
+                    })
+                },
+            )?;)*
+        };
+    }
+    of_floats! { float_complex:
+        "acos" => |x| x.acos();
+        "acosh" => |x| x.acosh();
+        "asin" => |x| x.asin();
+        "asinh" => |x| x.asinh();
+        "atan" => |x| x.atan();
+        "cos" => |x| x.cos();
+        "cosh" => |x| x.cosh();
+        "exp" => |x| x.exp();
+        "log" => |x| x.ln();
+        "log10" => |x| x.log10();
+        "log2" => |x| x.log2();
+        "sin" => |x| x.sin();
+        "sinh" => |x| x.sinh();
+        "reciprocal" => |x| C::ONE / x;
+        "rsqrt" => |x| C::ONE / x.sqrt();
+        "sigmoid" => |x| C::ONE / (C::ONE + (-x).exp());
+        "sqrt" => |x| x.sqrt();
+        "tan" => |x| x.tan();
+        "tanh" => |x| x.tanh();
+    }
+    of_floats! { float:
+        "atanh" => |x| x.inverse_tanh();
+        "erf" => |x| x.error_function();
+        "expm1" => |x| x.exp_m1();
+        "log1p" => |x| x.ln_1p();
+    }
+
+    /// Rounding to integers, which changes nothing where the operand has integers.
+    macro_rules! rounding {
+        ($($name:literal => |$x:ident| $body:expr;)*) => {
+            $(registry.register(
+                concat!("aten::", $name, ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"),
+                |call| {
+                    let pointwise = of_own_type(call)?;
+                    if !pointwise.common.is_float() {
+                        return dispatch_compute!(pointwise.common, integer => C, {
+                            pointwise.run(&each(|x: C| x))
+                        });
+                    }
+                    dispatch_compute!(pointwise.common, float => C, {
+                        pointwise.run(&each(|$x: C| $body))
+                    })
+                },
+            )?;)*
+        };
+    }
+    rounding! {
+        "ceil" => |x| x.ceil();
+        "floor" => |x| x.floor();
+        "round" => |x| x.round_ties_even();
+        "trunc" => |x| x.trunc();
+    }
+
+    /// Functions whose results are of the operand's type, or boolean.
+    macro_rules! of_own {
+        ($group:ident: $($name:literal => |$x:ident| $body:expr;)*) => {
+            $(registry.register(
+                concat!("aten::", $name, ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"),
+                |call| {
+                    let pointwise = of_own_type(call)?;
+                    dispatch_compute!(pointwise.common, $group => C, {
+                        pointwise.run(&each(|$x: C| $body))
+                    })
+                },
+            )?;)*
+        };
+    }
+    of_own! { real:
+        "sign" => |x| Real::sign(x);
+    }
+    of_own! { number:
+        "isinf" => |x| Bool::from(Number::is_infinite(x));
+        "isnan" => |x| Bool::from(Number::is_nan(x));
+    }
+    registry.register(
+        "aten::abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+        abs,
+    )?;
+
+    registry.register(
+        "aten::neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| {
+            let pointwise = of_own_type(call)?;
+            ensure!(
+                pointwise.common != DType::Bool,
+                Unsupported,
+                "booleans cannot be negated as numbers"
+            );
+            dispatch_compute!(pointwise.common, number => C, {
+                pointwise.run(&each(|x: C| Number::neg(x)))
+            })
+        },
+    )?;
+    registry.register(
+        "aten::gelu.out(Tensor self, *, str approximate=\"none\", Tensor(a!) out) -> Tensor(a!)",
+        gelu,
+    )?;
+    registry.register(
+        "aten::elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)",
+        elu,
+    )?;
+    registry.register(
+        "aten::leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)",
+        leaky_relu,
+    )?;
+    registry.register(
+        "aten::logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
+        logit,
+    )
+}
+
+fn of_own_type<'a>(call: &'a KernelCall<'_>) -> Result<Pointwise<'a, 1>> {
+    Pointwise::promoted(call, [tensor(call, 0)?], 1)
+}
+
+fn of_float<'a>(call: &'a KernelCall<'_>) -> Result<Pointwise<'a, 1>> {
+    let common = to_float(call.tensor(0)?.dtype());
+    Pointwise::of_type(call, [tensor(call, 0)?], 1, common)
+}
+
+fn abs(call: &KernelCall<'_>) -> Result<()> {
+    let pointwise = of_own_type(call)?;
+    if pointwise.common.is_complex() {
+        return dispatch_compute!(pointwise.common, complex => C, {
+            pointwise.run(&each(|x: C| x.norm()))
+        });
+    }
+    dispatch_compute!(pointwise.common, real => C, { pointwise.run(&each(|x: C| Real::abs(x))) })
+}
+
+fn gelu(call: &KernelCall<'_>) -> Result<()> {
+    let is_tanh = match call.optional_string(1)? {
+        None | Some("none") => false,
+        Some("tanh") => true,
+        Some(other) => thalweg_core::bail!(Operator, "there is no approximation `{other}`"),
+    };
+    let pointwise = Pointwise::promoted(call, [tensor(call, 0)?], 2)?;
+    dispatch_compute!(pointwise.common, float => C, {
+        if is_tanh {
+            pointwise.run(&each(|x: C| x.gelu_tanh()))
+        } else {
+            pointwise.run(&each(|x: C| x.gelu()))
+        }
+    })
+}
+
+fn elu(call: &KernelCall<'_>) -> Result<()> {
+    let pointwise = Pointwise::promoted(call, [tensor(call, 0)?], 4)?;
+    let (alpha, scale) = (call.double(1)?, call.double(2)?);
+    let (negative, input_scale) = (alpha * scale, call.double(3)?);
+    dispatch_compute!(pointwise.common, float => C, {
+        let (negative, scale) = (negative as C, scale as C);
+        let input_scale = input_scale as C;
+        pointwise.run(&each(move |x: C| {
+            if x < 0.0 {
+                (x * input_scale).exp_m1() * negative
+            } else {
+                x * scale
+            }
+        }))
+    })
+}
+
+fn leaky_relu(call: &KernelCall<'_>) -> Result<()> {
+    let pointwise = Pointwise::promoted(call, [tensor(call, 0)?], 2)?;
+    let slope = call.scalar(1)?;
+    dispatch_compute!(pointwise.common, float => C, {
+        let slope = number::<C>(slope);
+        pointwise.run(&each(move |x: C| if x > 0.0 { x } else { x * slope }))
+    })
+}
+
+fn logit(call: &KernelCall<'_>) -> Result<()> {
+    let eps = call.optional_double(1)?;
+    let common = to_float(call.tensor(0)?.dtype());
+    let pointwise = Pointwise::of_type(call, [tensor(call, 0)?], 2, common)?;
+    dispatch_compute!(common, float => C, {
+        let (low, high) = match eps {
+            Some(eps) => (eps as C, 1.0 - eps as C),
+            None => (C::NEG_INFINITY, C::INFINITY),
+        };
+        pointwise.run(&each(move |x: C| {
+            let x = x.max_nan(low).min_nan(high);
+            (x / (1.0 - x)).ln()
+        }))
+    })
+}

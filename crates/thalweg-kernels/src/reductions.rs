@@ -1,7 +1,0 @@
-//! Reductions over dimensions.
-
-use thalweg_core::{KernelRegistry, Result};
-
-pub(crate) fn register(_registry: &mut KernelRegistry) -> Result<()> {
-    Ok(())
-}

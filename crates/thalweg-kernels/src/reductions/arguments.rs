@@ -1,0 +1,107 @@
+//! Where the largest and the smallest element are.
+
+use thalweg_core::{KernelCall, KernelRegistry, Result};
+
+use super::extremes::{check_index_type, check_not_empty};
+use super::reduce::{Fold, Reduced, reduce};
+use crate::compute::dispatch_compute;
+use crate::pointwise::Real;
+
+pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
+    macro_rules! arguments {
+        ($($name:literal, $values:literal, $indices:literal: $largest:literal;)*) => {
+            $(
+                registry.register(
+                    concat!("aten::arg", $name, ".out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"),
+                    |call| {
+                        let input = call.tensor(0)?;
+                        let reduced = match call.optional_int(1)? {
+                            Some(dim) => Reduced::one(&input, dim, call.bool(2)?)?,
+                            None => Reduced::all(&input, call.bool(2)?),
+                        };
+                        position::<$largest>(call, reduced, 3)
+                    },
+                )?;
+                registry.register(
+                    concat!(
+                        "aten::", $name, ".dim_", $name,
+                        "(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) ", $values,
+                        ", Tensor(b!) ", $indices, ") -> (Tensor(a!) values, Tensor(b!) indices)"
+                    ),
+                    |call| {
+                        let reduced = Reduced::one(&call.tensor(0)?, call.int(1)?, call.bool(2)?)?;
+                        value::<$largest>(call, reduced, 3)?;
+                        position::<$largest>(call, reduced, 4)
+                    },
+                )?;
+            )*
+        };
+    }
+    arguments! {
+        "max", "max", "max_values": true;
+        "min", "min", "min_indices": false;
+    }
+    Ok(())
+}
+
+fn position<const LARGEST: bool>(
+    call: &KernelCall<'_>,
+    reduced: Reduced,
+    out: usize,
+) -> Result<()> {
+    let input = call.tensor(0)?;
+    check_not_empty(&input, &reduced)?;
+    let mut out = call.output(out, &reduced.sizes(&input)?)?;
+    check_index_type(out.dtype())?;
+    dispatch_compute!(input.dtype(), real => C, {
+        reduce::<C, _>(&input, &mut out, &reduced, &Position::<LARGEST>)
+    })
+}
+
+fn value<const LARGEST: bool>(call: &KernelCall<'_>, reduced: Reduced, out: usize) -> Result<()> {
+    super::extremes::extreme::<LARGEST>(call, reduced, out)
+}
+
+/// Finds the first of the best elements; NaN is better than any number.
+struct Position<const LARGEST: bool>;
+
+impl<const LARGEST: bool> Position<LARGEST> {
+    /// Whether `a` takes the place of `b`, which comes before it.
+    #[inline]
+    fn beats<C: Real>(a: C, b: C) -> bool {
+        let is_better = if LARGEST { a > b } else { a < b };
+        is_better || (a.is_nan() && !b.is_nan())
+    }
+}
+
+impl<C: Real, const LARGEST: bool> Fold<C> for Position<LARGEST> {
+    type State = (C, i64);
+    type Result = i64;
+
+    fn start(&self) -> (C, i64) {
+        // The first element is the best as long as none beats it, so its value is never asked.
+        (C::default(), -1)
+    }
+
+    fn fold(&self, state: &mut (C, i64), first: usize, elements: &[C]) {
+        let (mut best, mut at) = *state;
+        for (&element, number) in elements.iter().zip(first as i64..) {
+            if at < 0 || Self::beats(element, best) {
+                (best, at) = (element, number);
+            }
+        }
+        *state = (best, at);
+    }
+
+    fn fold_row(&self, states: &mut [(C, i64)], index: usize, row: &[C]) {
+        for (state, &element) in states.iter_mut().zip(row) {
+            if index == 0 || Self::beats(element, state.0) {
+                *state = (element, index as i64);
+            }
+        }
+    }
+
+    fn finish(&self, (_, at): (C, i64), _: usize) -> i64 {
+        at
+    }
+}
