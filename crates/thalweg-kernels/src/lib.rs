@@ -8,10 +8,13 @@
 //! variants, with PyTorch's results.
 #![deny(unsafe_code)]
 
+mod conversion;
 mod convolution;
+mod copying;
 mod creation;
 mod dispatch;
 mod indexing;
+mod layout;
 mod normalization;
 mod pointwise;
 mod pooling;
