@@ -1,8 +1,9 @@
 //! Elements and numbers of one type as those of another.
 
 use half::{bf16, f16};
-use thalweg_core::{Bool, Complex32, Complex64, DType, Element, Result, Scalar, bail, ensure};
+use thalweg_core::{Bool, Complex32, Complex64, DType, Element, Result, Scalar, ensure};
 
+use crate::copying::{elements, elements_mut};
 use crate::dispatch::dispatch;
 
 /// How many elements are converted at a time, by way of the widest type of their kind.
@@ -41,31 +42,17 @@ fn through<W: Number>(target: &mut [u8], to: DType, source: &[u8], from: DType) 
     for (target, source) in target.chunks_mut(CHUNK * to.size()).zip(sources) {
         let wide = &mut wide[..source.len() / from.size()];
         dispatch!(from, all => S, {
-            for (wide, &element) in wide.iter_mut().zip(cast::<S>(source)?) {
+            for (wide, &element) in wide.iter_mut().zip(elements::<S>(source)?) {
                 *wide = W::from_number(element);
             }
         });
         dispatch!(to, all => T, {
-            for (element, &wide) in cast_mut::<T>(target)?.iter_mut().zip(&*wide) {
+            for (element, &wide) in elements_mut::<T>(target)?.iter_mut().zip(&*wide) {
                 *element = T::from_number(wide);
             }
         });
     }
     Ok(())
-}
-
-fn cast<T: Element>(bytes: &[u8]) -> Result<&[T]> {
-    match bytemuck::try_cast_slice(bytes) {
-        Ok(slice) => Ok(slice),
-        Err(why) => bail!(Internal, "elements cannot be read: {why}"),
-    }
-}
-
-fn cast_mut<T: Element>(bytes: &mut [u8]) -> Result<&mut [T]> {
-    match bytemuck::try_cast_slice_mut(bytes) {
-        Ok(slice) => Ok(slice),
-        Err(why) => bail!(Internal, "elements cannot be written: {why}"),
-    }
 }
 
 /// An element with the value of a number, in its first bytes.

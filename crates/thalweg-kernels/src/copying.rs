@@ -7,7 +7,7 @@
 
 use bytemuck::Pod;
 use rayon::prelude::*;
-use thalweg_core::{Dims, Result, TensorView, TensorViewMut, ensure};
+use thalweg_core::{Dims, Result, TensorView, TensorViewMut, bail, ensure};
 
 use crate::dispatch::dispatch_size;
 use crate::layout::Layout;
@@ -73,6 +73,28 @@ pub(crate) fn copy_strided(
             }
         }
     })
+}
+
+/// Bytes as elements. An error if they are not aligned.
+pub(crate) fn elements<T: Pod>(bytes: &[u8]) -> Result<&[T]> {
+    if bytes.is_empty() {
+        return Ok(&[]);
+    }
+    match bytemuck::try_cast_slice(bytes) {
+        Ok(slice) => Ok(slice),
+        Err(why) => bail!(Internal, "elements cannot be read: {why}"),
+    }
+}
+
+/// Bytes as elements to write. An error if they are not aligned.
+pub(crate) fn elements_mut<T: Pod>(bytes: &mut [u8]) -> Result<&mut [T]> {
+    if bytes.is_empty() {
+        return Ok(&mut []);
+    }
+    match bytemuck::try_cast_slice_mut(bytes) {
+        Ok(slice) => Ok(slice),
+        Err(why) => bail!(Internal, "elements cannot be written: {why}"),
+    }
 }
 
 /// A copy whose dimensions are sorted by the target's strides, outermost first, and merged.

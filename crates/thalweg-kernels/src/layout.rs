@@ -166,6 +166,24 @@ pub(crate) fn size_from(size: i64) -> Result<usize> {
     }
 }
 
+/// The shape that two shapes broadcast to.
+pub(crate) fn broadcast_shape(a: &[usize], b: &[usize]) -> Result<Dims> {
+    let (long, short) = if a.len() < b.len() { (b, a) } else { (a, b) };
+    let mut sizes = Dims::from_slice(long)?;
+    let new = long.len() - short.len();
+    for (size, &other) in sizes[new..].iter_mut().zip(short) {
+        ensure!(
+            *size == other || *size == 1 || other == 1,
+            InvalidInput,
+            "shapes {a:?} and {b:?} do not broadcast"
+        );
+        if *size == 1 {
+            *size = other;
+        }
+    }
+    Ok(sizes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, Scalar, ensure};
 
 use crate::conversion::encode;
-use crate::copying::copy;
+use crate::copying::{copy, elements, elements_mut};
 use crate::dispatch::dispatch_size;
 use crate::layout::Layout;
 use crate::strided::Walk;
@@ -99,7 +99,8 @@ fn from_within(call: &KernelCall<'_>, padded_dims: usize, mirrored: bool) -> Res
     for (index, pair) in pad.chunks_exact(2).enumerate() {
         let dim = rank - 1 - index;
         let size = sizes[dim];
-        let limit = |padding: i64| !mirrored || padding < size as i64;
+        let limit =
+            |padding: i64| padding >= -(size as i64) && (!mirrored || padding < size as i64);
         ensure!(
             size > 0 && limit(pair[0]) && limit(pair[1]),
             InvalidInput,
@@ -142,10 +143,7 @@ fn from_within(call: &KernelCall<'_>, padded_dims: usize, mirrored: bool) -> Res
     )?;
     let (target, source) = (out.bytes_mut(), input.bytes());
     dispatch_size!(input.dtype().size() => T, {
-        match (bytemuck::try_cast_slice_mut::<u8, T>(target), bytemuck::try_cast_slice(source)) {
-            (Ok(target), Ok(source)) => fill(target, source, &walk, tables, steps),
-            _ => thalweg_core::bail!(Internal, "elements are not aligned"),
-        }
+        fill::<T>(elements_mut(target)?, elements(source)?, &walk, tables, steps);
     });
     Ok(())
 }

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, TensorView, ensure};
 
 use super::{Range, diagonal_of, existing_dim, existing_index};
-use crate::copying::copy;
+use crate::copying::{copy, elements, elements_mut};
 use crate::dispatch::dispatch_size;
 use crate::layout::{Layout, wrap_dim};
 use crate::strided::Walk;
@@ -114,7 +114,7 @@ fn flip(call: &KernelCall<'_>) -> Result<()> {
     let walk = Walk::new(&from.sizes, [&to.strides, &forward, &backward])?;
     let (target, source) = (out.bytes_mut(), input.bytes());
     dispatch_size!(input.dtype().size() => T, {
-        flip_elements::<T>(cast_mut(target)?, cast(source)?, start, &walk);
+        flip_elements::<T>(elements_mut(target)?, elements(source)?, start, &walk);
     });
     Ok(())
 }
@@ -127,20 +127,6 @@ fn flip_elements<T: Pod>(target: &mut [T], source: &[T], start: usize, walk: &Wa
         for i in 0..walk.run_len() {
             target[to + i * step] = source[from + i * forward - i * backward];
         }
-    }
-}
-
-fn cast<T: Pod>(bytes: &[u8]) -> Result<&[T]> {
-    match bytemuck::try_cast_slice(bytes) {
-        Ok(slice) => Ok(slice),
-        Err(why) => thalweg_core::bail!(Internal, "elements cannot be read: {why}"),
-    }
-}
-
-fn cast_mut<T: Pod>(bytes: &mut [u8]) -> Result<&mut [T]> {
-    match bytemuck::try_cast_slice_mut(bytes) {
-        Ok(slice) => Ok(slice),
-        Err(why) => thalweg_core::bail!(Internal, "elements cannot be written: {why}"),
     }
 }
 
