@@ -129,7 +129,7 @@ fn materialize(
 }
 
 /// Copies an input to an output of another shape with the same elements in logical order.
-fn reshape(
+pub(crate) fn reshape(
     call: &KernelCall<'_>,
     input: &TensorView<'_>,
     sizes: &[usize],
