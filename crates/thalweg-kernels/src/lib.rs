@@ -8,13 +8,19 @@
 //! variants, with PyTorch's results.
 #![deny(unsafe_code)]
 
+<<<<<<< HEAD
 mod broadcast;
 mod compute;
 mod convert;
+=======
+mod conversion;
+>>>>>>> k3
 mod convolution;
+mod copying;
 mod creation;
 mod dispatch;
 mod indexing;
+mod layout;
 mod normalization;
 mod pointwise;
 mod pooling;

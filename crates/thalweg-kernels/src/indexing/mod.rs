@@ -1,0 +1,174 @@
+//! Reading and writing by index.
+
+mod advanced;
+mod blocks;
+mod masks;
+mod scattering;
+#[cfg(test)]
+mod tests;
+
+use thalweg_core::{DType, Dims, KernelCall, KernelRegistry, Result, TensorView, bail, ensure};
+
+use self::blocks::Blocks;
+use crate::conversion::convert;
+use crate::copying::copy_strided;
+use crate::layout::{Layout, wrap_dim};
+
+pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
+    registry.register(
+        "aten::embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, \
+         bool scale_grad_by_freq=False, bool sparse=False, *, Tensor(a!) out) -> Tensor(a!)",
+        embedding,
+    )?;
+    registry.register(
+        "aten::index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) \
+         -> Tensor(a!)",
+        index_select,
+    )?;
+    advanced::register(registry)?;
+    masks::register(registry)?;
+    scattering::register(registry)
+}
+
+fn embedding(call: &KernelCall<'_>) -> Result<()> {
+    let (weight, indices) = (call.tensor(0)?, call.tensor(1)?);
+    ensure!(
+        weight.rank() == 2,
+        InvalidInput,
+        "a table of shape {:?} is not a matrix",
+        weight.sizes()
+    );
+    let mut sizes = Dims::from_slice(indices.sizes())?;
+    sizes.push(weight.sizes()[1])?;
+    let mut out = call.output(5, &sizes)?;
+    let (to, from) = (Layout::of_output(&out)?, Layout::of(&weight)?);
+    let rank = indices.rank();
+    let index = Layout {
+        offset: 0,
+        sizes: Dims::from_slice(indices.sizes())?,
+        strides: Dims::from_slice(&to.strides[..rank])?,
+    };
+    let targets = offsets(call, &index)?;
+    let sources = call.temporary::<u64>(targets.len())?;
+    let positions = positions(call, &indices)?;
+    rows(sources, positions, from.sizes[0], from.strides[0])?;
+    let blocks = Blocks {
+        targets,
+        sources,
+        sizes: &sizes[rank..],
+        target_strides: &to.strides[rank..],
+        source_strides: &from.strides[1..],
+    };
+    blocks.copy(&mut out, &weight)
+}
+
+fn index_select(call: &KernelCall<'_>) -> Result<()> {
+    let (input, index) = (call.tensor(0)?, call.tensor(2)?);
+    ensure!(
+        index.rank() <= 1,
+        InvalidInput,
+        "indices of shape {:?} are not a list",
+        index.sizes()
+    );
+    let dim = wrap_dim(call.int(1)?, input.rank())?;
+    let mut sizes = Dims::from_slice(input.sizes())?;
+    let mut from = Layout::of(&input)?;
+    if input.rank() == 0 {
+        from = from.with(0, 1, 1)?;
+    } else {
+        sizes[dim] = index.numel();
+    }
+    let mut out = call.output(3, &sizes)?;
+    let mut to = Layout::of_output(&out)?;
+    if input.rank() == 0 {
+        to = to.with(0, index.numel(), 1)?;
+    }
+    let (targets, sources) = (
+        call.temporary::<u64>(index.numel())?,
+        call.temporary::<u64>(index.numel())?,
+    );
+    for (at, target) in targets.iter_mut().enumerate() {
+        *target = (at * to.strides[dim]) as u64;
+    }
+    rows(
+        sources,
+        positions(call, &index)?,
+        from.sizes[dim],
+        from.strides[dim],
+    )?;
+    let (to, from) = (
+        to.slice(dim, 0, 1, 1).without(dim),
+        from.slice(dim, 0, 1, 1).without(dim),
+    );
+    let blocks = Blocks {
+        targets,
+        sources,
+        sizes: &to.sizes,
+        target_strides: &to.strides,
+        source_strides: &from.strides,
+    };
+    blocks.copy(&mut out, &input)
+}
+
+/// The values of an index tensor, in logical order.
+fn positions<'a>(call: &'a KernelCall<'_>, index: &TensorView<'a>) -> Result<&'a [i64]> {
+    ensure!(
+        matches!(index.dtype(), DType::I64 | DType::I32),
+        InvalidInput,
+        "elements of type {} are not indices",
+        index.dtype()
+    );
+    if index.dtype() == DType::I64 && index.is_row_major() {
+        return index.data();
+    }
+    let mut bytes = index.bytes();
+    if !index.is_row_major() {
+        let sorted = call.temporary::<u8>(bytes.len())?;
+        let (to, from) = (Layout::row_major(index.sizes())?, Layout::of(index)?);
+        copy_strided(sorted, &to, bytes, &from, index.dtype().size(), 1)?;
+        bytes = sorted;
+    }
+    let positions = call.temporary::<i64>(index.numel())?;
+    let target = bytemuck::cast_slice_mut(positions);
+    convert(target, DType::I64, bytes, index.dtype())?;
+    Ok(positions)
+}
+
+/// Where in memory each position of a layout lies, in logical order.
+fn offsets<'a>(call: &'a KernelCall<'_>, layout: &Layout) -> Result<&'a mut [u64]> {
+    let walk = crate::strided::Walk::new(&layout.sizes, [&layout.strides])?;
+    let offsets = call.temporary::<u64>(thalweg_core::numel(&layout.sizes)?)?;
+    let [step] = walk.steps();
+    let runs = offsets.chunks_mut(walk.run_len().max(1));
+    for (run, offsets) in walk.runs().zip(runs) {
+        for (i, offset) in offsets.iter_mut().enumerate() {
+            *offset = (layout.offset + run.offsets[0] + i * step) as u64;
+        }
+    }
+    Ok(offsets)
+}
+
+/// Turns positions of a dimension into offsets. Negative positions are errors.
+fn rows(offsets: &mut [u64], positions: &[i64], size: usize, stride: usize) -> Result<()> {
+    for (offset, &position) in offsets.iter_mut().zip(positions) {
+        *offset = checked(position, size)? as u64 * stride as u64;
+    }
+    Ok(())
+}
+
+/// A position of a dimension of some size.
+#[inline]
+fn checked(position: i64, size: usize) -> Result<usize> {
+    match usize::try_from(position) {
+        Ok(position) if position < size => Ok(position),
+        _ => out_of_range(position, size),
+    }
+}
+
+#[cold]
+fn out_of_range(position: i64, size: usize) -> Result<usize> {
+    bail!(
+        InvalidInput,
+        "index {position} is out of range for a dimension of size {size}"
+    )
+}

@@ -1,0 +1,219 @@
+//! Where the elements of a shape lie in memory, and how views rearrange that.
+//!
+//! Operators that only move elements describe both sides as a [`Layout`] and hand the rest to
+//! [`copying`](crate::copying).
+
+use thalweg_core::{Dims, Result, TensorView, TensorViewMut, ensure, identity_order, strides_of};
+
+/// A shape over some memory: where its first element is, and how far its neighbours are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// Position of the first element, in elements.
+    pub(crate) offset: usize,
+    /// The size of each dimension.
+    pub(crate) sizes: Dims,
+    /// How far one moves along each dimension, in elements. 0 repeats.
+    pub(crate) strides: Dims,
+}
+
+impl Layout {
+    /// Elements without gaps, the dimensions in the given order.
+    pub(crate) fn dense(sizes: &[usize], dim_order: &[u8]) -> Result<Self> {
+        Ok(Self {
+            offset: 0,
+            sizes: Dims::from_slice(sizes)?,
+            strides: strides_of(sizes, dim_order),
+        })
+    }
+
+    /// Elements without gaps, in logical order.
+    pub(crate) fn row_major(sizes: &[usize]) -> Result<Self> {
+        Self::dense(sizes, identity_order(sizes.len())?)
+    }
+
+    /// How a tensor lies in its memory.
+    pub(crate) fn of(tensor: &TensorView<'_>) -> Result<Self> {
+        Self::dense(tensor.sizes(), tensor.dim_order())
+    }
+
+    /// How a tensor to write lies in its memory.
+    pub(crate) fn of_output(tensor: &TensorViewMut<'_>) -> Result<Self> {
+        Self::dense(tensor.sizes(), tensor.dim_order())
+    }
+
+    /// Every `step`-th position of a dimension from `start` on, `len` of them.
+    pub(crate) fn slice(mut self, dim: usize, start: usize, step: usize, len: usize) -> Self {
+        // Saturated where the shape is empty, and the numbers mean nothing.
+        let stride = self.strides[dim];
+        self.offset = self.offset.saturating_add(start.saturating_mul(stride));
+        self.strides[dim] = stride.saturating_mul(step);
+        self.sizes[dim] = len;
+        self
+    }
+
+    /// One position of a dimension, which goes away.
+    pub(crate) fn select(self, dim: usize, index: usize) -> Self {
+        self.slice(dim, index, 1, 1).without(dim)
+    }
+
+    /// Without a dimension of size 1.
+    pub(crate) fn without(mut self, dim: usize) -> Self {
+        self.sizes.remove(dim);
+        self.strides.remove(dim);
+        self
+    }
+
+    /// With another dimension before position `dim`.
+    pub(crate) fn with(mut self, dim: usize, size: usize, stride: usize) -> Result<Self> {
+        self.sizes.insert(dim, size)?;
+        self.strides.insert(dim, stride)?;
+        Ok(self)
+    }
+
+    /// One dimension as two, of which the inner has `inner` positions.
+    pub(crate) fn split(mut self, dim: usize, inner: usize) -> Result<Self> {
+        let (size, stride) = (self.sizes[dim], self.strides[dim]);
+        self.sizes[dim] = size.checked_div(inner).unwrap_or(0);
+        self.strides[dim] = stride.saturating_mul(inner);
+        self.with(dim + 1, inner, stride)
+    }
+
+    /// The dimensions in another order; `order` names each once.
+    pub(crate) fn permute(&self, order: &[usize]) -> Self {
+        let mut permuted = *self;
+        for (to, &from) in order.iter().enumerate() {
+            permuted.sizes[to] = self.sizes[from];
+            permuted.strides[to] = self.strides[from];
+        }
+        permuted
+    }
+
+    /// Repeated along dimensions of size 1, and along new ones in front, to a larger shape.
+    pub(crate) fn broadcast(&self, sizes: &[usize]) -> Result<Self> {
+        let new = sizes.len().checked_sub(self.sizes.len());
+        let mut strides = Dims::filled(0, sizes.len())?;
+        let fits = new.is_some_and(|new| {
+            let own = self.sizes.iter().zip(&*self.strides);
+            own.zip(sizes.iter().zip(&mut *strides).skip(new)).all(
+                |((&own, &stride), (&size, target))| {
+                    *target = if own == size { stride } else { 0 };
+                    own == size || own == 1
+                },
+            )
+        });
+        ensure!(
+            fits,
+            InvalidInput,
+            "a tensor of shape {:?} cannot be expanded to {sizes:?}",
+            self.sizes
+        );
+        Ok(Self {
+            offset: self.offset,
+            sizes: Dims::from_slice(sizes)?,
+            strides,
+        })
+    }
+
+    /// The halves of the elements, along a new innermost dimension.
+    pub(crate) fn halved(mut self) -> Result<Self> {
+        self.offset = self.offset.saturating_mul(2);
+        for stride in &mut *self.strides {
+            *stride = stride.saturating_mul(2);
+        }
+        self.with(self.sizes.len(), 2, 1)
+    }
+
+    /// Position behind the last element; 0 if there are no elements.
+    pub(crate) fn end(&self) -> usize {
+        if self.sizes.contains(&0) {
+            return 0;
+        }
+        self.sizes
+            .iter()
+            .zip(&*self.strides)
+            .map(|(&size, &stride)| (size - 1).saturating_mul(stride))
+            .fold(self.offset.saturating_add(1), usize::saturating_add)
+    }
+}
+
+/// The dimension that a program's number names: negative ones count from the end. A tensor
+/// without dimensions has one for this purpose, as in PyTorch.
+pub(crate) fn wrap_dim(dim: i64, rank: usize) -> Result<usize> {
+    wrap_index(dim, rank.max(1)).ok_or_else(|| {
+        thalweg_core::Error::new(
+            thalweg_core::ErrorKind::InvalidInput,
+            format!("there is no dimension {dim} in a tensor of {rank} dimensions"),
+        )
+    })
+}
+
+/// A position among `size`: negative ones count from the end. None if there is no such position.
+#[inline]
+pub(crate) fn wrap_index(index: i64, size: usize) -> Option<usize> {
+    let index = if index < 0 {
+        size.checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?
+    } else {
+        usize::try_from(index).ok()?
+    };
+    (index < size).then_some(index)
+}
+
+/// A size given by a program. An error if it is negative.
+pub(crate) fn size_from(size: i64) -> Result<usize> {
+    match usize::try_from(size) {
+        Ok(size) => Ok(size),
+        Err(_) => thalweg_core::bail!(InvalidInput, "{size} is not the size of a dimension"),
+    }
+}
+
+/// The shape that two shapes broadcast to.
+pub(crate) fn broadcast_shape(a: &[usize], b: &[usize]) -> Result<Dims> {
+    let (long, short) = if a.len() < b.len() { (b, a) } else { (a, b) };
+    let mut sizes = Dims::from_slice(long)?;
+    let new = long.len() - short.len();
+    for (size, &other) in sizes[new..].iter_mut().zip(short) {
+        ensure!(
+            *size == other || *size == 1 || other == 1,
+            InvalidInput,
+            "shapes {a:?} and {b:?} do not broadcast"
+        );
+        if *size == 1 {
+            *size = other;
+        }
+    }
+    Ok(sizes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn negative_positions_count_from_the_end() {
+        assert_eq!(wrap_index(-1, 3), Some(2));
+        assert_eq!(wrap_index(-3, 3), Some(0));
+        assert_eq!(wrap_index(-4, 3), None);
+        assert_eq!(wrap_index(3, 3), None);
+        assert_eq!(wrap_index(i64::MIN, 3), None);
+        assert_eq!(wrap_dim(-1, 0).unwrap(), 0);
+        assert!(wrap_dim(1, 0).is_err());
+    }
+
+    #[test]
+    fn a_layout_ends_behind_its_last_element() {
+        let layout = Layout::row_major(&[3, 4]).unwrap();
+        assert_eq!(layout.end(), 12);
+        assert_eq!(layout.slice(1, 1, 2, 2).end(), 12);
+        assert_eq!(layout.select(0, 1).end(), 8);
+        assert_eq!(layout.slice(0, 3, 1, 0).end(), 0);
+    }
+
+    #[test]
+    fn broadcasting_repeats_by_strides_of_zero() {
+        let layout = Layout::row_major(&[3, 1]).unwrap();
+        let layout = layout.broadcast(&[2, 3, 4]).unwrap();
+        assert_eq!(*layout.strides, [0, 1, 0]);
+        assert!(layout.broadcast(&[2, 2, 4]).is_err());
+        assert!(layout.broadcast(&[3, 4]).is_err());
+    }
+}

@@ -1,0 +1,207 @@
+//! Joining tensors along a dimension, and taking one apart.
+
+use thalweg_core::{
+    Dims, KernelCall, KernelRegistry, Result, TensorList, TensorView, TensorViewMut, ensure, numel,
+};
+
+use super::existing_dim;
+use crate::conversion::convert;
+use crate::copying::{copy, copy_strided};
+use crate::layout::{Layout, size_from, wrap_dim};
+
+pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
+    registry.register(
+        "aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
+        cat,
+    )?;
+    registry.register(
+        "aten::stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
+        stack,
+    )?;
+    registry.register(
+        "aten::split_with_sizes_copy.out(Tensor self, SymInt[] split_sizes, int dim=0, *, \
+         Tensor(a!)[] out) -> ()",
+        split_with_sizes,
+    )?;
+    registry.register(
+        "aten::split_copy.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, \
+         Tensor(a!)[] out) -> ()",
+        split,
+    )?;
+    registry.register(
+        "aten::unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out) -> ()",
+        unbind,
+    )
+}
+
+/// The tensors that `cat` joins: PyTorch passes over those of shape [0], whatever the others are.
+fn joined(list: TensorList<'_>) -> impl Iterator<Item = Result<TensorView<'_>>> {
+    list.iter()
+        .filter(|tensor| !matches!(tensor, Ok(tensor) if *tensor.sizes() == [0]))
+}
+
+fn cat(call: &KernelCall<'_>) -> Result<()> {
+    let list = call.tensor_list(0)?;
+    ensure!(
+        !list.is_empty(),
+        InvalidInput,
+        "there are no tensors to join"
+    );
+    let Some(first) = joined(list).next().transpose()? else {
+        call.output(2, &[0])?;
+        return Ok(());
+    };
+    let dim = existing_dim(call.int(1)?, &first)?;
+    let mut sizes = Dims::from_slice(first.sizes())?;
+    sizes[dim] = 0;
+    for tensor in joined(list) {
+        let tensor = tensor?;
+        let fits = tensor.rank() == sizes.len()
+            && (0..sizes.len()).all(|d| d == dim || tensor.sizes()[d] == sizes[d]);
+        ensure!(
+            fits,
+            InvalidInput,
+            "shapes {:?} and {:?} cannot be joined along dimension {dim}",
+            first.sizes(),
+            tensor.sizes()
+        );
+        sizes[dim] = sizes[dim].saturating_add(tensor.sizes()[dim]);
+    }
+    let mut out = call.output(2, &sizes)?;
+    let whole = Layout::of_output(&out)?;
+    let mut start = 0;
+    for tensor in joined(list) {
+        let tensor = tensor?;
+        let from = Layout::of(&tensor)?;
+        let to = whole.slice(dim, start, 1, from.sizes[dim]);
+        start += from.sizes[dim];
+        place(call, &mut out, &to, &tensor, &from)?;
+    }
+    Ok(())
+}
+
+fn stack(call: &KernelCall<'_>) -> Result<()> {
+    let list = call.tensor_list(0)?;
+    ensure!(
+        !list.is_empty(),
+        InvalidInput,
+        "there are no tensors to stack"
+    );
+    let first = list.get(0)?;
+    let dim = wrap_dim(call.int(1)?, first.rank() + 1)?;
+    let mut sizes = Dims::from_slice(first.sizes())?;
+    sizes.insert(dim, list.len())?;
+    let mut out = call.output(2, &sizes)?;
+    let whole = Layout::of_output(&out)?;
+    for (index, tensor) in list.iter().enumerate() {
+        let tensor = tensor?;
+        ensure!(
+            tensor.sizes() == first.sizes(),
+            InvalidInput,
+            "tensors of shapes {:?} and {:?} cannot be stacked",
+            first.sizes(),
+            tensor.sizes()
+        );
+        let (to, from) = (whole.select(dim, index), Layout::of(&tensor)?);
+        place(call, &mut out, &to, &tensor, &from)?;
+    }
+    Ok(())
+}
+
+/// Copies a whole tensor to a part of another one, whose type its elements take on.
+fn place(
+    call: &KernelCall<'_>,
+    out: &mut TensorViewMut<'_>,
+    to: &Layout,
+    tensor: &TensorView<'_>,
+    from: &Layout,
+) -> Result<()> {
+    let dtype = out.dtype();
+    if tensor.dtype() == dtype {
+        return copy(out, to, tensor, from, call.threads());
+    }
+    let elements = call.temporary::<u8>(numel(&[tensor.numel(), dtype.size()])?)?;
+    convert(elements, dtype, tensor.bytes(), tensor.dtype())?;
+    let size = dtype.size();
+    copy_strided(out.bytes_mut(), to, elements, from, size, call.threads())
+}
+
+fn split_with_sizes(call: &KernelCall<'_>) -> Result<()> {
+    let input = call.tensor(0)?;
+    let sizes = call.int_list(1)?;
+    let dim = existing_dim(call.int(2)?, &input)?;
+    let mut start = 0usize;
+    for (index, &size) in sizes.iter().enumerate() {
+        start = part(call, &input, dim, index, start, size_from(size)?)?;
+    }
+    ensure!(
+        start == input.sizes()[dim] && sizes.len() == call.output_list_len(3)?,
+        InvalidInput,
+        "a dimension of size {} cannot be split into {sizes:?}",
+        input.sizes()[dim]
+    );
+    Ok(())
+}
+
+fn split(call: &KernelCall<'_>) -> Result<()> {
+    let input = call.tensor(0)?;
+    let each = size_from(call.int(1)?)?;
+    let dim = existing_dim(call.int(2)?, &input)?;
+    let size = input.sizes()[dim];
+    let parts = call.output_list_len(3)?;
+    let expected = size
+        .checked_div(each)
+        .map_or(1, |_| size.div_ceil(each))
+        .max(1);
+    ensure!(
+        parts == expected && (each > 0 || size == 0),
+        InvalidInput,
+        "a dimension of size {size} cannot be split into {parts} parts of {each}"
+    );
+    let mut start = 0;
+    for index in 0..parts {
+        start = part(call, &input, dim, index, start, each.min(size - start))?;
+    }
+    Ok(())
+}
+
+/// Copies some positions of a dimension to one of a list of outputs. Returns where they end.
+fn part(
+    call: &KernelCall<'_>,
+    input: &TensorView<'_>,
+    dim: usize,
+    index: usize,
+    start: usize,
+    len: usize,
+) -> Result<usize> {
+    let size = input.sizes()[dim];
+    ensure!(
+        len <= size - start,
+        InvalidInput,
+        "{len} positions from {start} on are not within a dimension of size {size}"
+    );
+    let from = Layout::of(input)?.slice(dim, start, 1, len);
+    let mut out = call.output_in_list(3, index, &from.sizes)?;
+    let to = Layout::of_output(&out)?;
+    copy(&mut out, &to, input, &from, call.threads())?;
+    Ok(start + len)
+}
+
+fn unbind(call: &KernelCall<'_>) -> Result<()> {
+    let input = call.tensor(0)?;
+    let dim = existing_dim(call.int(1)?, &input)?;
+    let parts = call.output_list_len(2)?;
+    ensure!(
+        parts == input.sizes()[dim],
+        InvalidInput,
+        "a dimension of size {} does not have {parts} positions",
+        input.sizes()[dim]
+    );
+    for index in 0..parts {
+        let from = Layout::of(&input)?.select(dim, index);
+        let mut out = call.output_in_list(2, index, &from.sizes)?;
+        let to = Layout::of_output(&out)?;
+        copy(&mut out, &to, &input, &from, call.threads())?;
+    }
+    Ok(())
+}
