@@ -1,0 +1,50 @@
+//! The subcommands, one file each.
+
+mod verify;
+
+use std::io::Write;
+
+use clap::Subcommand;
+use clap::builder::RangedU64ValueParser;
+use thalweg::Runtime;
+
+use crate::failure::Result;
+
+/// What there is to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Checks recorded answers: runs every call of every case and compares the outputs
+    Verify(verify::Arguments),
+}
+
+/// How a command ended that did what it was asked to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Nothing is wrong.
+    Right,
+    /// A program gave a wrong answer.
+    Wrong,
+}
+
+impl Command {
+    /// Does it.
+    pub(crate) fn run(&self, out: &mut dyn Write) -> Result<Verdict> {
+        match self {
+            Self::Verify(arguments) => verify::verify(arguments, out),
+        }
+    }
+}
+
+/// Everything that this machine offers, with so many threads.
+fn runtime(threads: Option<usize>) -> Runtime {
+    let builder = Runtime::builder();
+    match threads {
+        Some(threads) => builder.threads(threads).build().into(),
+        None => builder.build().into(),
+    }
+}
+
+/// A count that is not 0.
+fn at_least_one() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
+}

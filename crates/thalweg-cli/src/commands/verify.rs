@@ -1,0 +1,370 @@
+//! `thalweg verify`: checks recorded answers.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Instant;
+
+use serde_json::json;
+use thalweg::{Input, Method, MethodOptions, Missing, Program, RunOptions, Runtime, State, Value};
+
+use super::Verdict;
+use crate::compare::difference;
+use crate::failure::{Failure, Result};
+use crate::fixture::{Case, RecordedCall, visit_cases};
+use crate::text;
+
+/// Recorded calls end; one that runs as many instructions as this has lost its way.
+const INSTRUCTION_LIMIT: u64 = 1 << 28;
+
+/// What to check.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Folders of cases (each with a model.pte and a case.json), folders of such folders, or
+    /// .tar.xz archives of either
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Only cases whose name contains this
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    filter: String,
+    /// How many threads operators may use [default: all]
+    #[arg(long, value_name = "N", value_parser = super::at_least_one())]
+    threads: Option<usize>,
+    /// Prints the results as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What became of a case.
+#[derive(Debug)]
+enum Outcome {
+    Ok { calls: usize },
+    Failed(Vec<String>),
+    Skipped(String),
+}
+
+/// Runs the command.
+pub(crate) fn verify(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
+    let runtime = super::runtime(arguments.threads);
+    let panics = PanicNotes::keep();
+    let report = RefCell::new(Report::new(arguments.json, out));
+    let mut seen = 0;
+    for path in &arguments.paths {
+        seen += visit_cases(path, &arguments.filter, &mut |name, folder| {
+            let start = Instant::now();
+            let outcome = check_folder(&runtime, folder, &panics);
+            report.borrow_mut().add(name, &outcome, start)
+        })?;
+    }
+    let report = report.into_inner();
+    if report.checked() == 0 {
+        return Err(nothing_checked(arguments, seen));
+    }
+    report.finish()
+}
+
+fn nothing_checked(arguments: &Arguments, seen: usize) -> Failure {
+    if seen > 0 {
+        return Failure::new(format!(
+            "none of the {} has a name that contains `{}`",
+            text::count(seen, "case"),
+            arguments.filter
+        ));
+    }
+    let paths: Vec<String> = arguments
+        .paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    Failure::new(format!("there are no cases in {}", text::list(&paths)))
+        .hint("a case is a folder with a model.pte and a case.json")
+}
+
+fn check_folder(runtime: &Runtime, folder: &Path, panics: &PanicNotes) -> Outcome {
+    // A panic is a bug, but one case's bug should not hide what becomes of the others.
+    catch_unwind(AssertUnwindSafe(|| check(runtime, folder)))
+        .unwrap_or_else(|_| Ok(Outcome::Failed(vec![panics.take()])))
+        .unwrap_or_else(|failure| Outcome::Failed(vec![failure.message().to_string()]))
+}
+
+fn check(runtime: &Runtime, folder: &Path) -> Result<Outcome> {
+    let case = Case::read(folder)?;
+    let program = runtime.load_with(&case.program, &case.load_options())?;
+    let missing = case
+        .methods()
+        .into_iter()
+        .map(|method| program.missing(method))
+        .collect::<thalweg::Result<Vec<_>>>()?;
+    if let Some(reason) = reason_to_skip(&missing) {
+        return Ok(Outcome::Skipped(reason));
+    }
+    let operators = all(&missing, |missing| &missing.operators);
+    if !operators.is_empty() {
+        let failure = format!(
+            "this build does not have {} {}",
+            text::noun(operators.len(), "the operator"),
+            text::list(&operators)
+        );
+        return Ok(Outcome::Failed(vec![failure]));
+    }
+    let mut failures = Vec::new();
+    let mut calls = 0;
+    let mut session = Session::new(&program);
+    for call in &case.calls {
+        calls += 1;
+        failures.extend(session.check(&case, call, ""));
+    }
+    // What is right at first may not be when memory holds what an earlier call left there. Where
+    // calls do not depend on each other they are made again in reverse, on the same instances;
+    // where they do, from the start, on new ones.
+    if failures.is_empty() {
+        let again: Vec<&RecordedCall> = if case.stateful {
+            session = Session::new(&program);
+            case.calls.iter().collect()
+        } else {
+            case.calls.iter().rev().collect()
+        };
+        for call in again {
+            calls += 1;
+            failures.extend(session.check(&case, call, " (second time)"));
+        }
+    }
+    Ok(if failures.is_empty() {
+        Outcome::Ok { calls }
+    } else {
+        Outcome::Failed(failures)
+    })
+}
+
+/// Why a case cannot run here, if backends or devices are missing. Operators are no reason: a
+/// machine cannot lack them, only this program can.
+fn reason_to_skip(missing: &[Missing]) -> Option<String> {
+    let backends = all(missing, |missing| &missing.backends);
+    let devices = all(missing, |missing| &missing.devices);
+    let mut needs = Vec::new();
+    for (names, noun) in [(&backends, "the backend"), (&devices, "the device")] {
+        if !names.is_empty() {
+            needs.push(format!(
+                "{} {}",
+                text::noun(names.len(), noun),
+                text::list(names)
+            ));
+        }
+    }
+    if needs.is_empty() {
+        return None;
+    }
+    let verb = if backends.len() + devices.len() == 1 {
+        "is"
+    } else {
+        "are"
+    };
+    Some(format!("{} {verb} not available here", needs.join(" and ")))
+}
+
+/// The names of a kind that any of the methods lacks.
+fn all(missing: &[Missing], names: fn(&Missing) -> &Vec<String>) -> Vec<String> {
+    let mut all: Vec<String> = missing.iter().flat_map(names).cloned().collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Instances of a program's methods that share their state.
+struct Session<'p> {
+    program: &'p Program,
+    state: State,
+    methods: HashMap<String, Method>,
+}
+
+impl<'p> Session<'p> {
+    fn new(program: &'p Program) -> Self {
+        Self {
+            program,
+            state: State::new(),
+            methods: HashMap::new(),
+        }
+    }
+
+    /// Makes a call; what is wrong with it, in words.
+    fn check(&mut self, case: &Case, call: &RecordedCall, note: &str) -> Vec<String> {
+        match self.differences(case, call) {
+            Ok(differences) => differences
+                .into_iter()
+                .map(|text| format!("{}, run {}{note}, {text}", call.method, call.run))
+                .collect(),
+            Err(error) => vec![format!("run {}{note}, {error}", call.run)],
+        }
+    }
+
+    fn differences(&mut self, case: &Case, call: &RecordedCall) -> thalweg::Result<Vec<String>> {
+        if !self.methods.contains_key(&call.method) {
+            let options = MethodOptions::new().state(&self.state);
+            let method = self.program.method_with(&call.method, &options)?;
+            self.methods.insert(call.method.clone(), method);
+        }
+        let Some(method) = self.methods.get_mut(&call.method) else {
+            return Ok(Vec::new());
+        };
+        let inputs: Vec<Input<'_>> = call
+            .inputs
+            .iter()
+            .map(Value::as_input)
+            .collect::<thalweg::Result<_>>()?;
+        let options = RunOptions::new().instruction_limit(INSTRUCTION_LIMIT);
+        let outputs = method.run_with(&inputs, &options)?;
+        if outputs.len() != call.outputs.len() {
+            return Ok(vec![format!(
+                "{} came out, expected {}",
+                text::count(outputs.len(), "output"),
+                call.outputs.len()
+            )]);
+        }
+        let mut differences = Vec::new();
+        for (index, expected) in call.outputs.iter().enumerate() {
+            if let Some(text) = difference(outputs.get(index)?, expected, case.tolerance)? {
+                differences.push(format!("output {index}: {text}"));
+            }
+        }
+        Ok(differences)
+    }
+}
+
+/// Collects and prints what becomes of the cases.
+struct Report<'o> {
+    out: &'o mut dyn Write,
+    json: Option<Vec<serde_json::Value>>,
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+impl<'o> Report<'o> {
+    fn new(json: bool, out: &'o mut dyn Write) -> Self {
+        Self {
+            out,
+            json: json.then(Vec::new),
+            passed: 0,
+            failed: 0,
+            skipped: 0,
+        }
+    }
+
+    fn checked(&self) -> usize {
+        self.passed + self.failed + self.skipped
+    }
+
+    fn add(&mut self, name: &str, outcome: &Outcome, start: Instant) -> Result<()> {
+        match outcome {
+            Outcome::Ok { .. } => self.passed += 1,
+            Outcome::Failed(_) => self.failed += 1,
+            Outcome::Skipped(_) => self.skipped += 1,
+        }
+        if let Some(cases) = &mut self.json {
+            let seconds = start.elapsed().as_secs_f64();
+            cases.push(match outcome {
+                Outcome::Ok { calls } => {
+                    json!({"name": name, "status": "ok", "calls": calls, "seconds": seconds})
+                }
+                Outcome::Failed(failures) => {
+                    json!({"name": name, "status": "failed", "failures": failures, "seconds": seconds})
+                }
+                Outcome::Skipped(reason) => {
+                    json!({"name": name, "status": "skipped", "reason": reason})
+                }
+            });
+            return Ok(());
+        }
+        match outcome {
+            Outcome::Ok { .. } => writeln!(self.out, "ok       {name}")?,
+            Outcome::Failed(failures) => {
+                let first = failures.first().map_or("", |first| first);
+                let more = match failures.len() {
+                    0 | 1 => String::new(),
+                    n => format!(" (and {} more)", n - 1),
+                };
+                writeln!(self.out, "FAILED   {name}: {first}{more}")?;
+            }
+            Outcome::Skipped(reason) => writeln!(self.out, "skipped  {name}: {reason}")?,
+        }
+        Ok(self.out.flush()?)
+    }
+
+    fn finish(self) -> Result<Verdict> {
+        let Self {
+            passed,
+            failed,
+            skipped,
+            ..
+        } = self;
+        match self.json {
+            Some(cases) => {
+                let report = json!({
+                    "cases": cases,
+                    "passed": passed,
+                    "failed": failed,
+                    "skipped": skipped,
+                });
+                writeln!(self.out, "{report:#}")?;
+            }
+            None => writeln!(
+                self.out,
+                "{passed} passed, {failed} failed, {skipped} skipped"
+            )?,
+        }
+        Ok(if failed > 0 {
+            Verdict::Wrong
+        } else {
+            Verdict::Right
+        })
+    }
+}
+
+/// Where and why the last panic was, instead of a message on the standard error.
+struct PanicNotes;
+
+static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+impl PanicNotes {
+    /// From now on panics are noted.
+    fn keep() -> Self {
+        std::panic::set_hook(Box::new(|info| {
+            let place = info
+                .location()
+                .map(|at| format!(" at {}:{}", at.file(), at.line()))
+                .unwrap_or_default();
+            let message = info.payload_as_str().unwrap_or("no message");
+            let note = format!("panicked{place}: {message}");
+            // The first is the cause where one thread's panic makes another thread panic.
+            lock(&LAST_PANIC).get_or_insert(note);
+        }));
+        Self
+    }
+
+    /// The note of the last panic.
+    fn take(&self) -> String {
+        lock(&LAST_PANIC)
+            .take()
+            .unwrap_or_else(|| "panicked".into())
+    }
+}
+
+impl Drop for PanicNotes {
+    fn drop(&mut self) {
+        drop(std::panic::take_hook());
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
