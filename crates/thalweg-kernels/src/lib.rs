@@ -11,8 +11,11 @@
 mod convolution;
 mod creation;
 mod dispatch;
+mod float;
 mod indexing;
+mod layout;
 mod normalization;
+mod parallel;
 mod pointwise;
 mod pooling;
 mod prims;
