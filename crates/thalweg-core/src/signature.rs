@@ -78,17 +78,19 @@ impl Signature {
         &self.returns
     }
 
-    /// How many arguments an instruction has: the parameters, then what is returned.
+    /// How many arguments an instruction has: the parameters, then what is returned, if anything
+    /// is. Several results are one argument, a list.
     pub fn argument_count(&self) -> usize {
-        self.parameters.len() + self.returns.len()
+        self.parameters.len() + self.returns.len().min(1)
     }
 
-    /// The argument at a position: a parameter, or a result.
+    /// The argument at a position: a parameter, or the only result.
     pub fn argument(&self, position: usize) -> Option<&Parameter> {
-        self.parameters.get(position).or_else(|| {
-            self.returns
-                .get(position.checked_sub(self.parameters.len())?)
-        })
+        let result = match &self.returns[..] {
+            [only] if position == self.parameters.len() => Some(only),
+            _ => None,
+        };
+        self.parameters.get(position).or(result)
     }
 
     /// Positions of the arguments that the operator writes, in ascending order.
@@ -152,13 +154,14 @@ impl<'t> Parser<'t> {
         if self.at != self.text.len() {
             return Err(self.error("the end"));
         }
-        // A result that is written is one of the parameters over again; one that is not is a new
-        // value. Both come after the parameters, and only the latter is written through.
-        let results = returns
-            .iter()
-            .enumerate()
-            .filter(|(_, result)| !result.written)
-            .map(|(index, _)| parameters.len() + index);
+        // A result that is marked as written is one of the parameters over again; one that is not
+        // is a new value, which is written where it stands. Several new values would be a list
+        // that holds numbers, which programs do not have.
+        let results = match &returns[..] {
+            [only] if !only.written => Some(parameters.len()),
+            _ if returns.iter().all(|result| result.written) => None,
+            _ => return Err(self.error("at most one result that is not a parameter")),
+        };
         let writes = parameters
             .iter()
             .enumerate()
@@ -355,6 +358,18 @@ mod tests {
         let optional: Vec<_> = signature.parameters().iter().map(|p| p.optional).collect();
         assert_eq!(optional, [false, false, true, false, true, false, false]);
         assert_eq!(signature.writes(), [5, 6]);
+    }
+
+    #[test]
+    fn several_results_are_one_argument() {
+        let sort = Signature::parse(
+            "aten::sort.values(Tensor self, int dim=-1, *, Tensor(a!) values, Tensor(b!) indices) \
+             -> (Tensor(a!) values, Tensor(b!) indices)",
+        )
+        .unwrap();
+        assert_eq!(sort.argument_count(), 5);
+        assert_eq!(sort.writes(), [2, 3]);
+        assert!(Signature::parse("t::two(int a) -> (int, int)").is_err());
     }
 
     #[test]

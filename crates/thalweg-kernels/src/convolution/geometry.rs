@@ -1,0 +1,310 @@
+//! Shapes of convolutions.
+
+use std::ops::Range;
+
+use thalweg_core::{Dims, KernelCall, Result, TensorView, bail, ensure};
+
+use crate::ordering::same_places;
+
+/// Where the operator's parameters are among its arguments, from `stride` to `groups`.
+#[derive(Clone, Copy)]
+pub(super) struct Positions {
+    pub(super) stride: usize,
+}
+
+/// The shapes of a convolution, in up to three spatial dimensions (the leading ones are 1 where
+/// there are fewer).
+///
+/// A convolution goes from its large to its small side: a window of the large side makes one
+/// position of the small one. A transposed convolution goes the other way, and so does the
+/// gradient of a convolution's input; so the sides are named by this, not by what is input.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Geometry {
+    pub(super) batch: usize,
+    pub(super) groups: usize,
+    pub(super) large: Side,
+    pub(super) small: Side,
+    pub(super) kernel: [usize; 3],
+    stride: [usize; 3],
+    padding: [usize; 3],
+    dilation: [usize; 3],
+}
+
+/// One side of a convolution.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Side {
+    /// Channels of all groups.
+    pub(super) channels: usize,
+    pub(super) sizes: [usize; 3],
+    pub(super) layout: Layout,
+}
+
+/// How the elements of a side lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Batch, channels, positions.
+    ChannelsFirst,
+    /// Batch, positions, channels.
+    ChannelsLast,
+}
+
+impl Geometry {
+    /// Reads the parameters and checks that they fit. The layouts are channels first.
+    pub(super) fn read(
+        call: &KernelCall<'_>,
+        at: Positions,
+        input: &[usize],
+        weight: &[usize],
+    ) -> Result<(Self, bool)> {
+        let rank = input.len();
+        ensure!(
+            (3..=5).contains(&rank) && weight.len() == rank,
+            Operator,
+            "an input of shape {input:?} and a weight of shape {weight:?} do not make a \
+             convolution in one to three dimensions"
+        );
+        let first = at.stride;
+        let stride = spatial(call, first, rank - 2, 1)?;
+        let padding = spatial(call, first + 1, rank - 2, 0)?;
+        let dilation = spatial(call, first + 2, rank - 2, 1)?;
+        let transposed = call.bool(first + 3)?;
+        let output_padding = spatial(call, first + 4, rank - 2, 0)?;
+        let groups = call.int(first + 5)?;
+        let Some(groups) = usize::try_from(groups).ok().filter(|&groups| groups > 0) else {
+            bail!(Operator, "there cannot be {groups} groups");
+        };
+        let (small_channels, per_group) = (weight[0], weight[1]);
+        let Some(large_channels) = per_group.checked_mul(groups) else {
+            bail!(Operator, "there are too many channels");
+        };
+        let expected = if transposed {
+            small_channels
+        } else {
+            large_channels
+        };
+        ensure!(
+            small_channels % groups == 0 && input[1] == expected,
+            Operator,
+            "an input of {} channels does not fit a weight of shape {weight:?} with {groups} \
+             groups",
+            input[1]
+        );
+        let given = in_space(&input[2..], 1);
+        let kernel = in_space(&weight[2..], 1);
+        let mut computed = [1; 3];
+        for dim in 0..3 {
+            // In 128 bits, nothing of this overflows.
+            let [size, kernel, stride, padding, dilation, extra] = [
+                given[dim],
+                kernel[dim],
+                stride[dim],
+                padding[dim],
+                dilation[dim],
+                output_padding[dim],
+            ]
+            .map(|value| value as i128);
+            let window = dilation * (kernel - 1) + 1;
+            let size = if kernel == 0 {
+                -1
+            } else if transposed {
+                (size - 1) * stride - 2 * padding + window + extra
+            } else if size + 2 * padding < window {
+                -1
+            } else {
+                (size + 2 * padding - window) / stride + 1
+            };
+            computed[dim] = match usize::try_from(size) {
+                Ok(size) => size,
+                Err(_) => bail!(
+                    Operator,
+                    "a kernel of shape {:?} does not fit an input of shape {input:?}",
+                    &weight[2..]
+                ),
+            };
+        }
+        let (large, small) = if transposed {
+            (computed, given)
+        } else {
+            (given, computed)
+        };
+        let side = |channels, sizes| Side {
+            channels,
+            sizes,
+            layout: Layout::ChannelsFirst,
+        };
+        let geometry = Self {
+            batch: input[0],
+            groups,
+            large: side(large_channels, large),
+            small: side(small_channels, small),
+            kernel,
+            stride,
+            padding,
+            dilation,
+        };
+        Ok((geometry, transposed))
+    }
+
+    /// Channels of one group on the large and on the small side.
+    pub(super) fn channels_per_group(&self) -> [usize; 2] {
+        [self.large.channels, self.small.channels].map(|channels| channels / self.groups)
+    }
+
+    /// How many positions the kernel has.
+    pub(super) fn taps(&self) -> usize {
+        self.kernel.iter().product()
+    }
+
+    /// Whether positions of both sides are the same.
+    pub(super) fn is_pointwise(&self) -> bool {
+        self.taps() == 1
+            && self.stride == [1; 3]
+            && self.padding == [0; 3]
+            && self.large.sizes == self.small.sizes
+    }
+
+    /// Whether a window may reach beyond the large side.
+    pub(super) fn is_padded(&self) -> bool {
+        self.padding != [0; 3]
+    }
+
+    /// Distance on the large side of positions that are neighbours on the small side.
+    pub(super) fn step(&self) -> usize {
+        self.stride[2]
+    }
+
+    /// Visits, for one tap of the kernel, the stretches of a range of small positions whose large
+    /// positions exist: the first small position, counted from the start of the range, how many,
+    /// and the first large position. Large positions follow each other by [`step`](Self::step).
+    pub(super) fn runs(
+        &self,
+        tap: usize,
+        range: Range<usize>,
+        mut visit: impl FnMut(usize, usize, usize),
+    ) {
+        let [_, rows, width] = self.small.sizes;
+        let [depth_l, rows_l, width_l] = self.large.sizes;
+        let offset = [
+            tap / (self.kernel[1] * self.kernel[2]) * self.dilation[0],
+            tap / self.kernel[2] % self.kernel[1] * self.dilation[1],
+            tap % self.kernel[2] * self.dilation[2],
+        ];
+        // Columns whose large position exists.
+        let [_, _, step] = self.stride;
+        let [_, _, padding] = self.padding;
+        let lowest = padding.saturating_sub(offset[2]).div_ceil(step);
+        let behind = (width_l + padding).saturating_sub(offset[2]).div_ceil(step);
+        let mut position = range.start;
+        while position < range.end {
+            let (row, column) = (position / width, position % width);
+            let count = (width - column).min(range.end - position);
+            let large = |index: usize, dim: usize, size: usize| {
+                (index * self.stride[dim] + offset[dim])
+                    .checked_sub(self.padding[dim])
+                    .filter(|&at| at < size)
+            };
+            let (low, high) = (column.max(lowest), (column + count).min(behind));
+            if low < high
+                && let Some(z) = large(row / rows, 0, depth_l)
+                && let Some(y) = large(row % rows, 1, rows_l)
+            {
+                let first = (z * rows_l + y) * width_l + low * step + offset[2] - padding;
+                visit(position - range.start + low - column, high - low, first);
+            }
+            position += count;
+        }
+    }
+}
+
+impl Side {
+    /// How many positions there are.
+    pub(super) fn positions(&self) -> usize {
+        let sizes = self.sizes.iter();
+        sizes.fold(1, |positions, &size| positions.saturating_mul(size))
+    }
+
+    /// Distance of channels, and of positions, in elements.
+    pub(super) fn strides(&self) -> [usize; 2] {
+        match self.layout {
+            Layout::ChannelsFirst => [self.positions(), 1],
+            Layout::ChannelsLast => [1, self.channels],
+        }
+    }
+
+    /// Elements of one image.
+    pub(super) fn len(&self) -> usize {
+        self.channels.saturating_mul(self.positions())
+    }
+
+    /// The shape of the whole tensor in `rank` dimensions.
+    pub(super) fn shape(&self, batch: usize, rank: usize) -> Result<Dims> {
+        let mut sizes = Dims::from_slice(&[batch, self.channels])?;
+        for &size in &self.sizes[5 - rank.clamp(2, 5)..] {
+            sizes.push(size)?;
+        }
+        Ok(sizes)
+    }
+}
+
+impl Layout {
+    /// The layout of a tensor, if it is one of the two; `preferred` if it is both.
+    pub(super) fn of(sizes: &[usize], dim_order: &[u8], preferred: Self) -> Option<Self> {
+        let other = match preferred {
+            Self::ChannelsFirst => Self::ChannelsLast,
+            Self::ChannelsLast => Self::ChannelsFirst,
+        };
+        [preferred, other]
+            .into_iter()
+            .find(|layout| same_places(sizes, dim_order, layout.order(sizes.len())))
+    }
+
+    /// The layout to read a tensor in: its own, or channels first.
+    pub(super) fn to_read(view: &TensorView<'_>, preferred: Self) -> Self {
+        Self::of(view.sizes(), view.dim_order(), preferred).unwrap_or(Self::ChannelsFirst)
+    }
+
+    /// The dim order.
+    pub(super) fn order(self, rank: usize) -> &'static [u8] {
+        match (self, rank) {
+            (Self::ChannelsLast, 3) => &[0, 2, 1],
+            (Self::ChannelsLast, 4) => &[0, 2, 3, 1],
+            (Self::ChannelsLast, 5) => &[0, 2, 3, 4, 1],
+            _ => &[0, 1, 2, 3, 4][..rank.min(5)],
+        }
+    }
+}
+
+/// A list of one number for each spatial dimension, or of one for all.
+fn spatial(
+    call: &KernelCall<'_>,
+    position: usize,
+    rank: usize,
+    default: usize,
+) -> Result<[usize; 3]> {
+    let list = call.int_list(position)?;
+    let name = || call.name(position);
+    ensure!(
+        list.len() == rank || list.len() == 1,
+        Operator,
+        "{}: {list:?} is not a list of {rank} numbers",
+        name()
+    );
+    let mut values = [default; 3];
+    for (index, value) in values[3 - rank..].iter_mut().enumerate() {
+        let number = list[if list.len() == 1 { 0 } else { index }];
+        *value = match usize::try_from(number) {
+            Ok(number) if number >= default && number <= u32::MAX as usize => number,
+            _ => bail!(Operator, "{}: {number} is out of range", name()),
+        };
+    }
+    Ok(values)
+}
+
+/// Spatial sizes at the end of three.
+fn in_space(sizes: &[usize], fill: usize) -> [usize; 3] {
+    let mut all = [fill; 3];
+    for (to, from) in all.iter_mut().rev().zip(sizes.iter().rev()) {
+        *to = *from;
+    }
+    all
+}

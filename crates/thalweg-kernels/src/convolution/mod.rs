@@ -1,0 +1,204 @@
+//! Convolutions, transposed convolutions and their gradients.
+//!
+//! All are products with a matrix of windows ([`columns`]), block by block; what has a window of
+//! one position needs no such matrix, and depthwise ones are summed tap by tap. 16-bit types are
+//! converted to f32 as a whole before, and back after.
+
+mod columns;
+mod geometry;
+mod passes;
+#[cfg(test)]
+mod tests;
+
+use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, ensure};
+
+use crate::dispatch::dispatch;
+use crate::float::{Float, Real, compute_into, widened};
+use crate::ordering::{fill_in_order, laid_out};
+use crate::products::Factor;
+use geometry::{Geometry, Layout, Positions};
+
+pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
+    registry.register(
+        "aten::convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, \
+         SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, \
+         SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| dispatch!(call.output_dtype(9)?, float => T, { convolution::<T>(call) }),
+    )?;
+    registry.register(
+        "aten::convolution_backward.out(Tensor grad_output, Tensor input, Tensor weight, \
+         SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, \
+         bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask, *, \
+         Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) \
+         -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+        |call| dispatch!(call.tensor(0)?.dtype(), float => T, { backward::<T>(call) }),
+    )
+}
+
+/// What convolutions are computed in.
+trait Compute: Real + Factor<Scale = Self> {}
+
+impl Compute for f32 {}
+impl Compute for f64 {}
+
+fn convolution<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> {
+    let (input, weight, bias) = (call.tensor(0)?, call.tensor(1)?, call.optional_tensor(2)?);
+    let at = Positions { stride: 3 };
+    let (mut geometry, transposed) = Geometry::read(call, at, input.sizes(), weight.sizes())?;
+    let rank = input.rank();
+    let output = if transposed {
+        geometry.large
+    } else {
+        geometry.small
+    };
+    let sizes = output.shape(geometry.batch, rank)?;
+    if let Some(bias) = &bias {
+        ensure!(
+            bias.sizes() == [output.channels],
+            Operator,
+            "a bias of shape {:?} does not fit {} channels",
+            bias.sizes(),
+            output.channels
+        );
+    }
+    let mut out = call.output(9, &sizes)?;
+    let bias = match bias {
+        Some(bias) => Some(widened(call, bias.data::<T>()?)?),
+        None => None,
+    };
+    // Each side stays in its own order, if it is one of the two that there are loops for.
+    let guess = Layout::of(&sizes, out.dim_order(), Layout::ChannelsFirst);
+    let layout_in = Layout::to_read(&input, guess.unwrap_or(Layout::ChannelsFirst));
+    let layout_out =
+        Layout::of(&sizes, out.dim_order(), layout_in).unwrap_or(Layout::ChannelsFirst);
+    (geometry.large.layout, geometry.small.layout) = if transposed {
+        (layout_out, layout_in)
+    } else {
+        (layout_in, layout_out)
+    };
+    let data = read_as::<T>(call, input, layout_in.order(rank))?;
+    let [large_per_group, small_per_group] = geometry.channels_per_group();
+    let depthwise = !transposed
+        && large_per_group == 1
+        && !geometry.is_pointwise()
+        && layout_in == layout_out
+        && (layout_in == Layout::ChannelsFirst || small_per_group == 1);
+    let order = match (depthwise, layout_in) {
+        (true, Layout::ChannelsLast) => taps_first(rank),
+        _ => geometry.large.layout.order(rank),
+    };
+    let weight = read_as::<T>(call, weight, order)?;
+    write_as::<T>(call, &mut out, layout_out.order(rank), |out| {
+        if transposed {
+            geometry.backward(call, data, weight, bias, out)
+        } else if depthwise {
+            geometry.forward_depthwise(call, data, weight, bias, out)
+        } else {
+            geometry.forward(call, data, weight, bias, out)
+        }
+    })
+}
+
+fn backward<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> {
+    let [gradient, input, weight] = [call.tensor(0)?, call.tensor(1)?, call.tensor(2)?];
+    let at = Positions { stride: 4 };
+    let (mut geometry, transposed) = Geometry::read(call, at, input.sizes(), weight.sizes())?;
+    let rank = input.rank();
+    let output = if transposed {
+        geometry.large
+    } else {
+        geometry.small
+    };
+    let sizes = output.shape(geometry.batch, rank)?;
+    ensure!(
+        *sizes == *gradient.sizes(),
+        Operator,
+        "a gradient of shape {:?} does not fit an output of shape {sizes:?}",
+        gradient.sizes()
+    );
+    let mask = call.bool_list(10)?;
+    ensure!(
+        mask.len() == 3,
+        Operator,
+        "{}: {mask:?} does not say of three outputs which to compute",
+        call.name(10)
+    );
+    let layout = Layout::to_read(&input, Layout::ChannelsFirst);
+    (geometry.large.layout, geometry.small.layout) = (layout, layout);
+    let order = layout.order(rank);
+    let gradient = read_as::<T>(call, gradient, order)?;
+    let shape = Dims::from_slice(weight.sizes())?;
+    if mask[0] {
+        let weight = read_as::<T>(call, weight, order)?;
+        let mut out = call.output(11, input.sizes())?;
+        write_as::<T>(call, &mut out, order, |out| {
+            if transposed {
+                geometry.forward(call, gradient, weight, None, out)
+            } else {
+                geometry.backward(call, gradient, weight, None, out)
+            }
+        })?;
+    }
+    if mask[1] {
+        let input = read_as::<T>(call, input, order)?;
+        let (large, small) = if transposed {
+            (gradient, input)
+        } else {
+            (input, gradient)
+        };
+        let mut out = call.output(12, &shape)?;
+        write_as::<T>(call, &mut out, order, |out| {
+            geometry.weight_gradient(call, large, small, out)
+        })?;
+    }
+    if mask[2] {
+        let channels = output.channels;
+        let mut out = call.output(13, &[channels])?;
+        compute_into::<T>(call, out.data_mut::<T>()?, |out| {
+            out.fill(num_traits::Zero::zero());
+            match layout {
+                Layout::ChannelsFirst => {
+                    let positions = output.positions();
+                    for (index, plane) in gradient.chunks_exact(positions.max(1)).enumerate() {
+                        out[index % channels] += plane.iter().copied().sum();
+                    }
+                }
+                Layout::ChannelsLast => {
+                    for position in gradient.chunks_exact(channels.max(1)) {
+                        out.iter_mut().zip(position).for_each(|(sum, x)| *sum += *x);
+                    }
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// The elements in a dim order, in the type of computation.
+fn read_as<'a, T: Float>(
+    call: &'a KernelCall<'_>,
+    view: TensorView<'a>,
+    order: &[u8],
+) -> Result<&'a [T::Compute]> {
+    widened(call, laid_out::<T>(call, view, order)?)
+}
+
+/// Computes the elements of an output in a dim order and the type of computation.
+fn write_as<T: Float>(
+    call: &KernelCall<'_>,
+    out: &mut TensorViewMut<'_>,
+    order: &[u8],
+    compute: impl FnOnce(&mut [T::Compute]) -> Result<()>,
+) -> Result<()> {
+    fill_in_order::<T>(call, out, order, |out| compute_into(call, out, compute))
+}
+
+/// The dim order of a depthwise convolution's weights that has the channels innermost.
+fn taps_first(rank: usize) -> &'static [u8] {
+    match rank {
+        3 => &[2, 0, 1],
+        4 => &[2, 3, 0, 1],
+        _ => &[2, 3, 4, 0, 1],
+    }
+}

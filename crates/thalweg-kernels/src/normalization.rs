@@ -1,7 +1,0 @@
-//! Normalization.
-
-use thalweg_core::{KernelRegistry, Result};
-
-pub(crate) fn register(_registry: &mut KernelRegistry) -> Result<()> {
-    Ok(())
-}

@@ -1,7 +1,0 @@
-//! Matrix products.
-
-use thalweg_core::{KernelRegistry, Result};
-
-pub(crate) fn register(_registry: &mut KernelRegistry) -> Result<()> {
-    Ok(())
-}

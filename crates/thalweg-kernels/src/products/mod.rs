@@ -1,0 +1,342 @@
+//! Matrix products.
+//!
+//! Every operator here is one or many times `out = keep * out + scale * a b` ([`Factor`]), after
+//! what is added has been written to `out`.
+
+mod factor;
+mod gemm;
+#[cfg(test)]
+mod tests;
+
+use rayon::prelude::*;
+use thalweg_core::{
+    DType, Dims, KernelCall, KernelRegistry, Result, Scalar, TensorView, TensorViewMut, bail,
+    ensure, identity_order, numel, strides_of,
+};
+
+pub(crate) use factor::Factor;
+pub(crate) use gemm::{Matrix, MatrixMut};
+
+use crate::dispatch::dispatch;
+use crate::ordering::{copy_strided, fill_in_order, laid_out};
+use factor::{PARALLEL_WORK, dispatch_factor};
+use num_traits::Zero;
+
+pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
+    registry.register(
+        "aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| product(call, [call.tensor(0)?, call.tensor(1)?], 2, None),
+    )?;
+    registry.register(
+        "aten::bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| product(call, [call.tensor(0)?, call.tensor(1)?], 2, None),
+    )?;
+    registry.register(
+        "aten::mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| product(call, [call.tensor(0)?, call.tensor(1)?], 2, None),
+    )?;
+    registry.register(
+        "aten::dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| product(call, [call.tensor(0)?, call.tensor(1)?], 2, None),
+    )?;
+    registry.register(
+        "aten::addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, \
+         Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+        product_and_sum,
+    )?;
+    registry.register(
+        "aten::baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, \
+         Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+        product_and_sum,
+    )?;
+    registry.register(
+        "aten::addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, \
+         Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+        product_and_sum,
+    )?;
+    registry.register(
+        "aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) \
+         -> Tensor(a!)",
+        linear,
+    )
+}
+
+/// What a product is added to, and the factors of the sum.
+#[derive(Clone, Copy)]
+struct Sum<'a> {
+    addend: TensorView<'a>,
+    beta: Scalar,
+    alpha: Scalar,
+}
+
+/// `beta * self + alpha * a b`.
+fn product_and_sum(call: &KernelCall<'_>) -> Result<()> {
+    let sum = Sum {
+        addend: call.tensor(0)?,
+        beta: call.scalar(3)?,
+        alpha: call.scalar(4)?,
+    };
+    product(call, [call.tensor(1)?, call.tensor(2)?], 5, Some(sum))
+}
+
+/// `a b` of vectors, matrices or batches of matrices, as their ranks say.
+fn product(
+    call: &KernelCall<'_>,
+    [a, b]: [TensorView<'_>; 2],
+    out: usize,
+    sum: Option<Sum<'_>>,
+) -> Result<()> {
+    let (left, right) = (a.sizes(), b.sizes());
+    // Each as [batch, rows, columns], and the shape of the result.
+    let (shape_a, shape_b, sizes) = match (left, right) {
+        (&[k], &[k2]) => ([1, 1, k], [1, k2, 1], Dims::new()),
+        (&[m, k], &[k2]) => ([1, m, k], [1, k2, 1], Dims::from_slice(&[m])?),
+        (&[m, k], &[k2, n]) => ([1, m, k], [1, k2, n], Dims::from_slice(&[m, n])?),
+        (&[batch, m, k], &[batch2, k2, n]) if batch == batch2 => (
+            [batch, m, k],
+            [batch, k2, n],
+            Dims::from_slice(&[batch, m, n])?,
+        ),
+        _ => bail!(
+            Operator,
+            "shapes {left:?} and {right:?} cannot be multiplied"
+        ),
+    };
+    ensure!(
+        shape_a[2] == shape_b[1],
+        Operator,
+        "shapes {left:?} and {right:?} cannot be multiplied: {} columns do not fit {} rows",
+        shape_a[2],
+        shape_b[1]
+    );
+    // Strides in the same three dimensions.
+    let (sa, sb) = (a.strides(), b.strides());
+    let strides_a = match *sa {
+        [s] => [0, 0, s],
+        [r, c] => [0, r, c],
+        [s, r, c] => [s, r, c],
+        _ => [0; 3],
+    };
+    let strides_b = match *sb {
+        [s] => [0, s, 0],
+        [r, c] => [0, r, c],
+        [s, r, c] => [s, r, c],
+        _ => [0; 3],
+    };
+    let mut out = call.output(out, &sizes)?;
+    let so = out.strides();
+    let strides_out = match *so {
+        [s] => [0, s, 0],
+        [r, c] => [0, r, c],
+        [s, r, c] => [s, r, c],
+        _ => [0; 3],
+    };
+    let batch = Batch {
+        count: shape_a[0],
+        shape_a: [shape_a[1], shape_a[2]],
+        shape_b: [shape_b[1], shape_b[2]],
+        strides_a,
+        strides_b,
+        strides_out,
+    };
+    check_types(out.dtype(), [a.dtype(), b.dtype()])?;
+    dispatch_factor!(out.dtype() => T, {
+        let mut keep = T::scaling(Scalar::Int(0))?;
+        let mut scale = T::scaling(Scalar::Int(1))?;
+        if let Some(Sum { addend, beta, alpha }) = sum {
+            check_types(out.dtype(), [addend.dtype(); 2])?;
+            (keep, scale) = (T::scaling(beta)?, T::scaling(alpha)?);
+            let strides = broadcast(&addend, &sizes)?;
+            // A factor of zero removes even what is not a number.
+            if !keep.is_zero() {
+                let addend = elements::<T>(&addend)?;
+                copy_strided(&sizes, addend, &strides, elements_mut::<T>(&mut out)?, &so)?;
+            }
+        }
+        let (a, b) = (elements::<T>(&a)?, elements::<T>(&b)?);
+        batch.multiply(call, elements_mut::<T>(&mut out)?, [a, b], [keep, scale])
+    })
+}
+
+/// `input weightᵀ + bias`, for every row of an input of any rank.
+fn linear(call: &KernelCall<'_>) -> Result<()> {
+    let (input, weight, bias) = (call.tensor(0)?, call.tensor(1)?, call.optional_tensor(2)?);
+    let (Some((&k, rows)), &[n, k2]) = (input.sizes().split_last(), weight.sizes()) else {
+        bail!(
+            Operator,
+            "a linear layer takes an input of at least one dimension and a weight of two, not \
+             shapes {:?} and {:?}",
+            input.sizes(),
+            weight.sizes()
+        );
+    };
+    ensure!(
+        k == k2,
+        Operator,
+        "an input of shape {:?} does not fit a weight of shape {:?}",
+        input.sizes(),
+        weight.sizes()
+    );
+    let mut sizes = Dims::from_slice(rows)?;
+    let m = numel(rows)?;
+    sizes.push(n)?;
+    let bias_strides = match &bias {
+        Some(bias) => broadcast(bias, &sizes)?,
+        None => Dims::new(),
+    };
+    let mut out = call.output(3, &sizes)?;
+    check_types(out.dtype(), [input.dtype(), weight.dtype()])?;
+    if let Some(bias) = &bias {
+        check_types(out.dtype(), [bias.dtype(); 2])?;
+    }
+    let strides = weight.strides();
+    let order = identity_order(sizes.len())?;
+    let dtype = out.dtype();
+    dispatch!(dtype, float => T, {
+        let input = laid_out::<T>(call, input, order)?;
+        let (weight, one) = (weight.data::<T>()?, T::scaling(Scalar::Int(1))?);
+        fill_in_order::<T>(call, &mut out, order, |out| {
+            let mut keep = T::scaling(Scalar::Int(0))?;
+            if let Some(bias) = bias {
+                let strides = strides_of(&sizes, order);
+                copy_strided(&sizes, bias.data::<T>()?, &bias_strides, out, &strides)?;
+                keep = one;
+            }
+            let workspace = call.temporary(T::workspace([m, k, n], call.threads()))?;
+            T::multiply(
+                MatrixMut::new(out, [m, n], [n, 1])?,
+                Matrix::new(input, [m, k], [k, 1])?,
+                Matrix::new(weight, [k, n], [strides[1], strides[0]])?,
+                [keep, one],
+                workspace,
+                call.threads(),
+            )
+        })
+    })
+}
+
+/// Products of as many pairs of matrices.
+struct Batch {
+    count: usize,
+    shape_a: [usize; 2],
+    shape_b: [usize; 2],
+    /// Batch, row and column stride.
+    strides_a: [usize; 3],
+    strides_b: [usize; 3],
+    strides_out: [usize; 3],
+}
+
+impl Batch {
+    fn multiply<T: Factor>(
+        &self,
+        call: &KernelCall<'_>,
+        out: &mut [T],
+        [a, b]: [&[T]; 2],
+        factors: [T::Scale; 2],
+    ) -> Result<()> {
+        let [m, k] = self.shape_a;
+        let n = self.shape_b[1];
+        let len = m.saturating_mul(n);
+        if len == 0 || self.count == 0 {
+            return Ok(());
+        }
+        let one = |index: usize, out: &mut [T], workspace: &mut [f32], threads: usize| {
+            T::multiply(
+                MatrixMut::new(out, [m, n], [self.strides_out[1], self.strides_out[2]])?,
+                nth_matrix(a, index, self.strides_a, self.shape_a)?,
+                nth_matrix(b, index, self.strides_b, self.shape_b)?,
+                factors,
+                workspace,
+                threads,
+            )
+        };
+        let parts = call.threads().min(self.count);
+        let work = len.saturating_mul(k).saturating_mul(self.count);
+        if parts > 1 && self.strides_out[0] == len && work >= PARALLEL_WORK {
+            // Threads that have whole matrices need not meet in between.
+            let share = self.count.div_ceil(parts);
+            let size = T::workspace([m, k, n], 1).max(1);
+            let workspace = call.temporary::<f32>(size.saturating_mul(parts))?;
+            return out
+                .par_chunks_mut(share.saturating_mul(len))
+                .zip(workspace.par_chunks_mut(size))
+                .enumerate()
+                .try_for_each(|(part, (out, workspace))| {
+                    for (index, out) in out.chunks_mut(len).enumerate() {
+                        one(part * share + index, out, workspace, 1)?;
+                    }
+                    Ok(())
+                });
+        }
+        let workspace = call.temporary(T::workspace([m, k, n], call.threads()))?;
+        for index in 0..self.count {
+            let out = out.get_mut(index.saturating_mul(self.strides_out[0])..);
+            one(index, out.unwrap_or(&mut []), workspace, call.threads())?;
+        }
+        Ok(())
+    }
+}
+
+fn nth_matrix<T>(
+    data: &[T],
+    index: usize,
+    strides: [usize; 3],
+    shape: [usize; 2],
+) -> Result<Matrix<'_, T>> {
+    let start = index.saturating_mul(strides[0]);
+    let data = data.get(start..).unwrap_or(&[]);
+    Matrix::new(data, shape, [strides[1], strides[2]])
+}
+
+fn check_types(out: DType, others: [DType; 2]) -> Result<()> {
+    for other in others {
+        ensure!(
+            other == out,
+            Operator,
+            "elements of types {other} and {out} cannot be in one product"
+        );
+    }
+    Ok(())
+}
+
+/// Strides of a tensor that is repeated to be of some shape.
+fn broadcast(view: &TensorView<'_>, sizes: &[usize]) -> Result<Dims> {
+    let own = view.sizes();
+    let added = sizes.len().checked_sub(own.len());
+    let fits = added.is_some_and(|added| {
+        own.iter()
+            .zip(&sizes[added..])
+            .all(|(&own, &size)| own == size || own == 1)
+    });
+    let (Some(added), true) = (added, fits) else {
+        bail!(Operator, "shape {own:?} does not broadcast to {sizes:?}");
+    };
+    let mut strides = Dims::filled(0, sizes.len())?;
+    for (dim, (&size, &stride)) in own.iter().zip(view.strides().iter()).enumerate() {
+        if size != 1 {
+            strides[added + dim] = stride;
+        }
+    }
+    Ok(strides)
+}
+
+/// The elements as a type of the same size.
+fn elements<'a, T: Factor>(view: &TensorView<'a>) -> Result<&'a [T]> {
+    if view.bytes().is_empty() {
+        return Ok(&[]);
+    }
+    match bytemuck::try_cast_slice(view.bytes()) {
+        Ok(elements) => Ok(elements),
+        Err(why) => bail!(Internal, "{view:?} cannot be read: {why}"),
+    }
+}
+
+fn elements_mut<'a, T: Factor>(view: &'a mut TensorViewMut<'_>) -> Result<&'a mut [T]> {
+    if view.numel() == 0 {
+        return Ok(&mut []);
+    }
+    match bytemuck::try_cast_slice_mut(view.bytes_mut()) {
+        Ok(elements) => Ok(elements),
+        Err(why) => bail!(Internal, "the output cannot be written: {why}"),
+    }
+}
