@@ -234,9 +234,9 @@ fn check_arguments(plan: &MethodPlan, kernels: &[Kernel]) -> Result<()> {
 fn check_call(plan: &MethodPlan, kernel: &Kernel, arguments: &[ValueId]) -> Result<()> {
     let signature = kernel.signature();
     ensure!(
-        arguments.len() == signature.argument_count(),
+        signature.accepts(arguments.len()),
         InvalidProgram,
-        "the instruction has {} arguments, but {signature} takes {}, results included",
+        "the instruction has {} arguments, but {signature} takes {}",
         arguments.len(),
         signature.argument_count()
     );

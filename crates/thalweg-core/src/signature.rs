@@ -78,10 +78,20 @@ impl Signature {
         &self.returns
     }
 
-    /// How many arguments an instruction has: the parameters, then what is returned, if anything
-    /// is. Several results are one argument, a list.
+    /// How many arguments an instruction has: the parameters, then a new value that is returned.
     pub fn argument_count(&self) -> usize {
-        self.parameters.len() + self.returns.len().min(1)
+        self.parameters.len() + usize::from(self.returns_new_value())
+    }
+
+    /// Whether an instruction may have so many arguments. Programs list what was written once more
+    /// after the parameters: a tensor, or several as one list. That tells nothing new.
+    pub fn accepts(&self, arguments: usize) -> bool {
+        let repeated = usize::from(!self.returns_new_value());
+        (self.argument_count()..=self.argument_count() + repeated).contains(&arguments)
+    }
+
+    fn returns_new_value(&self) -> bool {
+        matches!(&self.returns[..], [only] if !only.written)
     }
 
     /// The argument at a position: a parameter, or the only result.
@@ -321,7 +331,7 @@ mod tests {
         assert_eq!(add.operator(), "aten::add.out");
         let names: Vec<_> = add.parameters().iter().map(|p| &*p.name).collect();
         assert_eq!(names, ["self", "other", "alpha", "out"]);
-        assert_eq!(add.argument_count(), 5);
+        assert!(add.accepts(5) && !add.accepts(3) && !add.accepts(6));
         assert_eq!(add.writes(), [3]);
         assert_eq!(add.parameter_name(4), Some("result"));
         assert_eq!(add.parameter_name(5), None);
@@ -330,7 +340,7 @@ mod tests {
     #[test]
     fn a_number_that_is_returned_is_written_after_the_parameters() {
         let size = Signature::parse("aten::sym_size.int(Tensor self, int dim) -> SymInt").unwrap();
-        assert_eq!(size.argument_count(), 3);
+        assert!(size.accepts(3) && !size.accepts(2) && !size.accepts(4));
         assert_eq!(size.writes(), [2]);
     }
 
@@ -367,7 +377,7 @@ mod tests {
              -> (Tensor(a!) values, Tensor(b!) indices)",
         )
         .unwrap();
-        assert_eq!(sort.argument_count(), 5);
+        assert!(sort.accepts(5) && !sort.accepts(6));
         assert_eq!(sort.writes(), [2, 3]);
         assert!(Signature::parse("t::two(int a) -> (int, int)").is_err());
     }
