@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::data::ProgramData;
-use crate::memory::{Arguments, FileBytes, Lending, Scratch, Values};
+use crate::memory::{Arguments, FileBytes, Lending, Scratch, Values, mask};
 use crate::{BackendOptions, Result, RunOptions, ValueId};
 
 /// Something that can load delegates.
@@ -126,10 +126,11 @@ impl Call<'_> {
         let lending = Lending {
             reads: self.arguments.len(),
             writes,
+            write_mask: mask(writes),
             apart: None,
             signature: None,
         };
-        Arguments::new(self.values, self.scratch, self.arguments, lending)
+        Arguments::new(self.values, self.scratch, self.arguments, &lending)
     }
 
     /// The choices that the caller made for this call.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use thalweg_format::ShapeDynamism;
 
+use crate::memory::Values;
 use crate::memory::{Arguments, Block, Scratch, Slot, Storage, StorageId, TensorId, TensorSlot};
-use crate::memory::{Lending, Values};
 use crate::plan::PlannedTensor;
 use crate::{Kernel, KernelCall, Result, Scalar, Tensor, ValueId, ensure};
 
@@ -57,13 +57,8 @@ impl Kernel {
         }
         let mut values = Values::new(builder.slots, builder.tensors, builder.storages);
         let mut scratch = Scratch::new();
-        let lending = Lending {
-            reads: signature.parameters().len(),
-            writes: signature.writes(),
-            apart: None,
-            signature: Some(signature),
-        };
-        let call = Arguments::new(&mut values, &mut scratch, &ids, lending)?;
+        let lending = signature.lending(None);
+        let call = Arguments::new(&mut values, &mut scratch, &ids, &lending)?;
         self.run(&KernelCall::new(call, 1))?;
         ids.iter().map(|&id| read(&values, id)).collect()
     }

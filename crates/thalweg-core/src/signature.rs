@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use crate::memory::{Apart, Lending, mask};
 use crate::{Error, ErrorKind, Result};
 
 /// What an operator takes and returns.
@@ -18,6 +19,7 @@ pub struct Signature {
     returns: Vec<Parameter>,
     /// Positions of the arguments that are written.
     writes: Vec<u16>,
+    write_mask: u64,
 }
 
 /// One argument, or one result.
@@ -108,6 +110,18 @@ impl Signature {
         &self.writes
     }
 
+    /// What a call may do with its arguments.
+    #[inline]
+    pub(crate) fn lending(&self, apart: Option<Apart>) -> Lending<'_> {
+        Lending {
+            reads: self.parameters.len(),
+            writes: &self.writes,
+            write_mask: self.write_mask,
+            apart,
+            signature: Some(self),
+        }
+    }
+
     /// The name of the argument at a position, if it has one.
     pub(crate) fn parameter_name(&self, position: usize) -> Option<&str> {
         match self.argument(position) {
@@ -179,8 +193,9 @@ impl<'t> Parser<'t> {
             .map(|(index, _)| index)
             .chain(results)
             .map(|position| position as u16)
-            .collect();
+            .collect::<Vec<_>>();
         Ok(Signature {
+            write_mask: mask(&writes),
             text: self.text.to_string(),
             operator,
             parameters,

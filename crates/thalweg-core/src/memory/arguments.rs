@@ -42,6 +42,8 @@ pub(crate) struct Lending<'c> {
     pub(crate) reads: usize,
     /// Positions of the arguments that are written, in ascending order.
     pub(crate) writes: &'c [u16],
+    /// The [`mask`] of `writes`.
+    pub(crate) write_mask: u64,
     /// That no argument which is written shares memory with another one.
     pub(crate) apart: Option<Apart>,
     pub(crate) signature: Option<&'c Signature>,
@@ -56,11 +58,12 @@ pub struct TensorList<'a> {
 
 impl<'c> Arguments<'c> {
     /// Arguments for one call.
+    #[inline]
     pub(crate) fn new(
         values: &'c mut Values,
         scratch: &'c mut Scratch,
         ids: &'c [ValueId],
-        lending: Lending<'c>,
+        lending: &Lending<'c>,
     ) -> Result<Self> {
         values.call += 1;
         scratch.reset();
@@ -70,7 +73,7 @@ impl<'c> Arguments<'c> {
             ids,
             reads: lending.reads.min(ids.len()),
             writes: lending.writes,
-            write_mask: mask(lending.writes),
+            write_mask: lending.write_mask,
             may_overlap: lending.apart.is_none(),
             signature: lending.signature,
         };
@@ -434,6 +437,7 @@ impl<'c> Arguments<'c> {
         }
     }
 
+    #[inline]
     fn slot(&self, position: usize) -> Result<&Slot> {
         match self.ids.get(position) {
             Some(&id) => self.values.slot(id),
@@ -441,6 +445,7 @@ impl<'c> Arguments<'c> {
         }
     }
 
+    #[inline]
     fn tensor_id(&self, position: usize) -> Result<TensorId> {
         match self.slot(position)? {
             Slot::Tensor(id) => Ok(*id),
@@ -610,6 +615,7 @@ impl<'c> Arguments<'c> {
     }
 
     /// A tensor's content: its copy, if this call may overwrite it.
+    #[inline]
     fn read(&self, id: TensorId) -> Result<TensorView<'_>> {
         let tensor = self.peek(id);
         if self.may_overlap
@@ -800,7 +806,8 @@ impl<'a> TensorList<'a> {
     }
 }
 
-fn mask(positions: &[u16]) -> u64 {
+/// The first 64 positions as bits.
+pub(crate) fn mask(positions: &[u16]) -> u64 {
     positions
         .iter()
         .filter(|&&position| position < 64)

@@ -15,8 +15,8 @@ mod shared;
 mod storage;
 
 pub(crate) use apart::{Apart, Moving};
-pub(crate) use arguments::Lending;
 pub use arguments::{Arguments, TensorList};
+pub(crate) use arguments::{Lending, mask};
 pub(crate) use block::Block;
 pub(crate) use file::FileBytes;
 pub(crate) use scratch::Scratch;

@@ -195,10 +195,12 @@ impl Storage {
         }
     }
 
+    #[inline]
     pub(super) fn grows(&self) -> bool {
         matches!(self.owner, Owner::Growing { .. })
     }
 
+    #[inline]
     pub(super) fn is_writable(&self) -> bool {
         self.writable
     }
@@ -212,26 +214,33 @@ impl Storage {
     }
 
     /// Makes a growing storage at least `len` bytes large; its content is lost if it must grow.
+    #[inline]
     pub(super) fn grow(&mut self, len: usize) -> Result<()> {
-        if self.grows() && self.len < len {
-            let block =
-                Block::zeroed(len.max(self.len.saturating_mul(2).min(self.len + (64 << 20))))?;
-            self.data = pointer(&block);
-            self.len = block.len();
-            self.owner = Owner::Growing { _block: block };
+        if self.len < len && self.grows() {
+            self.grow_to(len)?;
         }
+        Ok(())
+    }
+
+    #[cold]
+    fn grow_to(&mut self, len: usize) -> Result<()> {
+        let spare = self.len.min(64 << 20);
+        self.replace(Block::zeroed(len.max(self.len + spare))?);
         Ok(())
     }
 
     /// Makes a growing storage hold a copy of bytes.
     pub(crate) fn fill(&mut self, bytes: &[u8]) -> Result<()> {
         if self.grows() {
-            let block = Block::copy_of(bytes)?;
-            self.data = pointer(&block);
-            self.len = block.len();
-            self.owner = Owner::Growing { _block: block };
+            self.replace(Block::copy_of(bytes)?);
         }
         Ok(())
+    }
+
+    fn replace(&mut self, block: Block) {
+        self.data = pointer(&block);
+        self.len = block.len();
+        self.owner = Owner::Growing { _block: block };
     }
 
     /// An error unless `len` bytes at `offset` lie within.
@@ -364,6 +373,7 @@ impl Values {
         }
     }
 
+    #[inline]
     pub(crate) fn slot(&self, id: ValueId) -> Result<&Slot> {
         match self.slots.get(id.index()) {
             Some(slot) => Ok(slot),

@@ -11,12 +11,12 @@ pub use outputs::Outputs;
 
 use crate::link::{LinkedMethod, LinkedStorage};
 use crate::memory::Values;
-use crate::memory::{Arguments, Block, Lending, Scratch, Slot, Storage, TensorId, TensorSlot};
+use crate::memory::{Arguments, Block, Scratch, Slot, Storage, TensorId, TensorSlot};
 use crate::plan::{MethodPlan, Step};
 use crate::{
     Bool, Call, DType, DelegateInstance, Input, KernelCall, MethodInfo, Result, RunOptions,
 };
-use crate::{Scalar, State, TensorView, ValueId, bail, ensure};
+use crate::{Scalar, State, ValueId, bail, ensure};
 
 /// An instance of a method: its memory, its delegates, its mutable buffers.
 ///
@@ -183,7 +183,13 @@ impl Instance {
     }
 
     fn execute(&mut self, options: &RunOptions) -> Result<()> {
-        let linked = self.linked.clone();
+        let Self {
+            linked,
+            values,
+            scratch,
+            delegates,
+            ..
+        } = self;
         let plan = &*linked.plan;
         let threads = options.threads.unwrap_or(self.threads);
         let mut left = options.instruction_limit.unwrap_or(u64::MAX);
@@ -204,38 +210,28 @@ impl Instance {
                     arguments,
                 } => {
                     let kernel = &linked.kernels[*operator as usize];
-                    let signature = kernel.signature();
-                    let lending = Lending {
-                        reads: signature.parameters().len(),
-                        writes: signature.writes(),
-                        apart: linked.apart[index],
-                        signature: Some(signature),
-                    };
-                    Arguments::new(
-                        &mut self.values,
-                        &mut self.scratch,
-                        plan.arguments(*arguments),
-                        lending,
-                    )
-                    .and_then(|arguments| kernel.run(&KernelCall::new(arguments, threads)))
+                    let lending = kernel.signature().lending(linked.apart[index]);
+                    let ids = plan.arguments(*arguments);
+                    Arguments::new(values, scratch, ids, &lending)
+                        .and_then(|arguments| kernel.run(&KernelCall::new(arguments, threads)))
                 }
                 Step::Delegate {
                     delegate,
                     arguments,
-                } => self.delegates[*delegate as usize].execute(&mut Call {
-                    values: &mut self.values,
-                    scratch: &mut self.scratch,
+                } => delegates[*delegate as usize].execute(&mut Call {
+                    values,
+                    scratch,
                     arguments: plan.arguments(*arguments),
                     options,
                 }),
                 Step::Move { from, to } => {
-                    self.values.slots[to.index()] = self.values.slots[from.index()].clone();
+                    values.slots[to.index()] = values.slots[from.index()].clone();
                     Ok(())
                 }
                 Step::JumpIfFalse {
                     condition,
                     destination,
-                } => self.condition(*condition).map(|holds| {
+                } => holds(values, *condition).map(|holds| {
                     if !holds {
                         next = *destination as usize;
                     }
@@ -249,26 +245,6 @@ impl Instance {
             }
         }
         Ok(())
-    }
-
-    /// A condition holds if it is true, or a tensor of booleans that are all true.
-    fn condition(&self, value: ValueId) -> Result<bool> {
-        match self.values.slot(value)? {
-            Slot::Scalar(cell) if matches!(cell.get(), Some(Scalar::Bool(_))) => {
-                Ok(cell.get() == Some(Scalar::Bool(true)))
-            }
-            Slot::Tensor(id) => {
-                let tensor: TensorView<'_> = self.values.view(*id)?;
-                ensure!(
-                    tensor.dtype() == DType::Bool,
-                    InvalidProgram,
-                    "the condition is a tensor of {}, not of booleans",
-                    tensor.dtype()
-                );
-                Ok(tensor.data::<Bool>()?.iter().all(|element| element.get()))
-            }
-            _ => bail!(InvalidProgram, "the condition is not a boolean"),
-        }
     }
 
     /// Sets back what a call that stopped midway may have left behind: the counter of a loop, or
@@ -288,6 +264,25 @@ impl fmt::Debug for Method {
             .field("name", &self.name())
             .finish_non_exhaustive()
     }
+}
+
+/// A condition holds if it is true, or a tensor of booleans that are all true.
+fn holds(values: &Values, condition: ValueId) -> Result<bool> {
+    let slot = values.slot(condition)?;
+    if let Some(Scalar::Bool(holds)) = slot.number() {
+        return Ok(holds);
+    }
+    let Slot::Tensor(id) = slot else {
+        bail!(InvalidProgram, "the condition is not a boolean");
+    };
+    let tensor = values.view(*id)?;
+    ensure!(
+        tensor.dtype() == DType::Bool,
+        InvalidProgram,
+        "the condition is a tensor of {}, not of booleans",
+        tensor.dtype()
+    );
+    Ok(tensor.data::<Bool>()?.iter().all(|element| element.get()))
 }
 
 /// A number in the place of a value.
