@@ -1,18 +1,46 @@
 //! What a call costs beyond its operators: `cargo bench -p thalweg-core`.
 //!
-//! The operators here do nothing but take their arguments, as every kernel must. A call of one
-//! instruction shows the cost of a call; the difference between many and one, the cost of each.
+//! A call of no instruction shows the cost of a call; the difference between a thousand and none,
+//! the cost of each. Two kernels: one returns at once, which leaves the dispatch; one takes its
+//! arguments, as every real kernel must, and does nothing with them.
 
 use divan::{Bencher, black_box};
-use thalweg_core::{Input, LoadOptions, Method, Runtime, Tensor};
+use thalweg_core::{Input, KernelCall, LoadOptions, Method, Result, Runtime, Tensor};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 
 fn main() {
     divan::main();
 }
 
-/// `x = x + y`, so many times, without the sum.
-fn method(instructions: usize) -> Method {
+#[divan::bench(args = [0, 1, 1000])]
+fn dispatch(bencher: Bencher<'_, '_>, instructions: usize) {
+    run(bencher, method(instructions, |_| Ok(())));
+}
+
+#[divan::bench(args = [1, 1000])]
+fn dispatch_and_arguments(bencher: Bencher<'_, '_>, instructions: usize) {
+    run(bencher, method(instructions, take_arguments));
+}
+
+fn take_arguments(call: &KernelCall<'_>) -> Result<()> {
+    let (a, b, alpha) = (call.tensor(0)?, call.tensor(1)?, call.scalar(2)?);
+    let mut out = call.output(3, a.sizes())?;
+    black_box((a.data::<f32>()?, b.data::<f32>()?));
+    black_box((alpha, out.data_mut::<f32>()?));
+    Ok(())
+}
+
+fn run(bencher: Bencher<'_, '_>, mut method: Method) {
+    let x = Tensor::from_slice(&[1f32; 16], &[4, 4]).unwrap();
+    let inputs = [Input::from(&x), Input::from(&x)];
+    bencher.bench_local(|| {
+        let outputs = method.run(black_box(&inputs)).unwrap();
+        black_box(outputs.tensor(0).unwrap());
+    });
+}
+
+/// `x = x + y`, so many times, with a kernel that does not add.
+fn method(instructions: usize, kernel: fn(&KernelCall<'_>) -> Result<()>) -> Method {
     let mut program = ProgramBuilder::new();
     let mut forward = MethodBuilder::new("forward");
     let x = forward.tensor(ScalarType::Float, &[4, 4]);
@@ -28,39 +56,11 @@ fn method(instructions: usize) -> Method {
     }
     forward.output(last);
     program.method(forward);
-    let bytes = program
-        .build()
-        .unwrap()
-        .to_bytes(&WriteOptions::default())
-        .unwrap();
-    let signature =
+    let program = program.build().unwrap();
+    let bytes = program.to_bytes(&WriteOptions::default()).unwrap();
+    let add =
         "t::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)";
-    let runtime = Runtime::builder().kernel(signature, |call| {
-        let (a, b, alpha) = (call.tensor(0)?, call.tensor(1)?, call.scalar(2)?);
-        let mut out = call.output(3, a.sizes())?;
-        black_box((
-            a.data::<f32>()?,
-            b.data::<f32>()?,
-            alpha,
-            out.data_mut::<f32>()?,
-        ));
-        Ok(())
-    });
-    let program = runtime
-        .unwrap()
-        .build()
-        .load_bytes(bytes, &LoadOptions::new())
-        .unwrap();
+    let runtime = Runtime::builder().kernel(add, kernel).unwrap().build();
+    let program = runtime.load_bytes(bytes, &LoadOptions::new()).unwrap();
     program.method("forward").unwrap()
-}
-
-#[divan::bench(args = [0, 1, 101, 1001])]
-fn call(bencher: Bencher<'_, '_>, instructions: usize) {
-    let mut method = method(instructions);
-    let x = Tensor::from_slice(&[1f32; 16], &[4, 4]).unwrap();
-    let inputs = [Input::from(&x), Input::from(&x)];
-    bencher.bench_local(|| {
-        let outputs = method.run(black_box(&inputs)).unwrap();
-        black_box(outputs.tensor(0).unwrap());
-    });
 }
