@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::data::ProgramData;
-use crate::memory::{Arguments, FileBytes, Lending, Scratch, Values, mask};
+use crate::memory::{Arguments, FileBytes, Lending, Overlap, Scratch, Values, mask};
 use crate::{BackendOptions, Result, RunOptions, ValueId};
 
 /// Something that can load delegates.
@@ -127,7 +127,7 @@ impl Call<'_> {
             reads: self.arguments.len(),
             writes,
             write_mask: mask(writes),
-            apart: None,
+            overlap: Overlap::Copied,
             signature: None,
         };
         Arguments::new(self.values, self.scratch, self.arguments, &lending)

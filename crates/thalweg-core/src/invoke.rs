@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use thalweg_format::ShapeDynamism;
 
-use crate::memory::Values;
 use crate::memory::{Arguments, Block, Scratch, Slot, Storage, StorageId, TensorId, TensorSlot};
+use crate::memory::{Overlap, Values};
 use crate::plan::PlannedTensor;
 use crate::{Kernel, KernelCall, Result, Scalar, Tensor, ValueId, ensure};
 
@@ -57,7 +57,7 @@ impl Kernel {
         }
         let mut values = Values::new(builder.slots, builder.tensors, builder.storages);
         let mut scratch = Scratch::new();
-        let lending = signature.lending(None);
+        let lending = signature.lending(Overlap::Copied);
         let call = Arguments::new(&mut values, &mut scratch, &ids, &lending)?;
         self.run(&KernelCall::new(call, 1))?;
         ids.iter().map(|&id| read(&values, id)).collect()

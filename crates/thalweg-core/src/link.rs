@@ -11,7 +11,7 @@ use std::sync::Arc;
 use thalweg_format::{Device, DeviceKind};
 
 use crate::data::ProgramData;
-use crate::memory::{Apart, Block, FileBytes, Moving, Slot, StorageId, TensorId};
+use crate::memory::{Block, FileBytes, Moving, Overlap, Slot, StorageId, TensorId};
 use crate::plan::{DataSource, InputKind, MethodPlan, PlannedStorage, PlannedValue, Step};
 use crate::{
     BackendOptions, Delegate, DelegateSpec, Error, ErrorKind, Kernel, ParameterKind, Result,
@@ -33,8 +33,8 @@ pub(crate) struct LinkedMethod {
     pub(crate) lends: Vec<Option<StorageId>>,
     /// Tensors that may become views of others, and values that may become others.
     pub(crate) moving: Moving,
-    /// For each instruction, whether its arguments are known not to share memory.
-    pub(crate) apart: Vec<Option<Apart>>,
+    /// For each instruction, whether its arguments may share memory.
+    pub(crate) overlaps: Vec<Overlap>,
     /// Whether instances have named buffers, which others may share.
     pub(crate) has_state: bool,
     /// What tensors of arenas start with.
@@ -179,7 +179,7 @@ impl LinkedMethod {
         let lends = written.lends(plan);
         Ok(Self {
             fixed_lists: fixed_lists(plan, &written),
-            apart: apart(plan, &kernels, &moving),
+            overlaps: overlaps(plan, &kernels, &moving),
             moving,
             has_state: plan
                 .storages
@@ -385,19 +385,26 @@ fn views(plan: &MethodPlan, kernels: &[Kernel]) -> Vec<ValueId> {
     plan.steps.iter().filter_map(view).collect()
 }
 
-fn apart(plan: &MethodPlan, kernels: &[Kernel], moving: &Moving) -> Vec<Option<Apart>> {
-    let apart = |step: &Step| match step {
-        Step::Kernel {
+fn overlaps(plan: &MethodPlan, kernels: &[Kernel], moving: &Moving) -> Vec<Overlap> {
+    let overlap = |step: &Step| {
+        let Step::Kernel {
             operator,
             arguments,
-        } => {
-            let signature = kernels[*operator as usize].signature();
-            let reads = signature.parameters().len();
-            moving.apart(plan, plan.arguments(*arguments), reads, signature.writes())
+        } = step
+        else {
+            return Overlap::Copied;
+        };
+        let signature = kernels[*operator as usize].signature();
+        if signature.operator() == VIEW {
+            return Overlap::View;
         }
-        _ => None,
+        let reads = signature.parameters().len();
+        let arguments = plan.arguments(*arguments);
+        moving
+            .apart(plan, arguments, reads, signature.writes())
+            .map_or(Overlap::Copied, Overlap::None)
     };
-    plan.steps.iter().map(apart).collect()
+    plan.steps.iter().map(overlap).collect()
 }
 
 fn list_entries(plan: &MethodPlan, list: ValueId) -> impl Iterator<Item = ValueId> {

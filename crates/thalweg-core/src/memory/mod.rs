@@ -14,9 +14,9 @@ mod scratch;
 mod shared;
 mod storage;
 
-pub(crate) use apart::{Apart, Moving};
+pub(crate) use apart::Moving;
 pub use arguments::{Arguments, TensorList};
-pub(crate) use arguments::{Lending, mask};
+pub(crate) use arguments::{Lending, Overlap, mask};
 pub(crate) use block::Block;
 pub(crate) use file::FileBytes;
 pub(crate) use scratch::Scratch;

@@ -88,6 +88,8 @@ pub(crate) struct TensorSlot {
     pub(crate) offset: usize,
     /// Bytes that the tensor may grow to; without meaning for storages that grow.
     pub(crate) capacity: usize,
+    /// The planned storage, offset and capacity.
+    home: (StorageId, usize, usize),
     /// The call that writes this tensor, the one that has been given it, and the one that has a
     /// copy of it to read, with the copy.
     pub(super) written_in: u64,
@@ -299,11 +301,17 @@ impl TensorSlot {
             storage: planned.storage,
             offset: planned.offset,
             capacity: planned.capacity,
+            home: (planned.storage, planned.offset, planned.capacity),
             written_in: 0,
             taken_in: 0,
             copied_in: 0,
             copy: None,
         })
+    }
+
+    /// Moves the tensor back to its planned place.
+    pub(super) fn go_home(&mut self) {
+        (self.storage, self.offset, self.capacity) = self.home;
     }
 
     /// The shape of the moment.

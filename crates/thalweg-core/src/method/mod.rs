@@ -210,7 +210,7 @@ impl Instance {
                     arguments,
                 } => {
                     let kernel = &linked.kernels[*operator as usize];
-                    let lending = kernel.signature().lending(linked.apart[index]);
+                    let lending = kernel.signature().lending(linked.overlaps[index]);
                     let ids = plan.arguments(*arguments);
                     Arguments::new(values, scratch, ids, &lending)
                         .and_then(|arguments| kernel.run(&KernelCall::new(arguments, threads)))
