@@ -262,6 +262,7 @@ impl Plane {
         }
     }
 
+    #[allow(clippy::needless_range_loop, reason = "columns cannot be iterated")]
     fn block<T: Pod, const N: usize>(
         &self,
         target: &mut [T],
@@ -278,6 +279,7 @@ impl Plane {
                     let at = (c + i) * self.source_stride + r;
                     line.copy_from_slice(&source[at..at + N]);
                 }
+                // Column by column of the tile, which is a row of the target.
                 for j in 0..N {
                     let at = (r + j) * self.target_stride + c;
                     let line: [T; N] = std::array::from_fn(|i| tile[i][j]);

@@ -193,7 +193,7 @@ pub(crate) fn inferred_shape(sizes: &[i64], elements: usize) -> Result<Dims> {
     let others = numel(&shape)?;
     if let Some(dim) = inferred {
         ensure!(
-            others != 0 && elements % others == 0,
+            others != 0 && elements.is_multiple_of(others),
             InvalidInput,
             "{elements} elements do not have a shape of {sizes:?}"
         );
