@@ -25,6 +25,10 @@ const PARALLEL: usize = 1 << 15;
 pub(crate) type ChunkFn<'f, C, P, const N: usize> = dyn Fn([&[C]; N], &mut [P]) + Sync + 'f;
 
 /// An operand as the loop sees it.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "they live on the stack of a call"
+)]
 pub(crate) enum Source<'a, C> {
     /// The same value everywhere.
     Constant(C),

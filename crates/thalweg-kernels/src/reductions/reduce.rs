@@ -145,8 +145,9 @@ pub(super) fn reduce<C: Compute, F: Fold<C>>(
             if by_rows {
                 loops.rows(input, offset, step, fold, results)?;
             } else {
+                let mut buffer = [C::default(); CHUNK];
                 for (index, result) in results.iter_mut().enumerate() {
-                    *result = loops.one(input, offset + index * step, fold)?;
+                    *result = loops.one(input, offset + index * step, fold, &mut buffer)?;
                 }
             }
             store(out, out_offset + start * out_step, out_step, results)?;
@@ -200,9 +201,9 @@ impl Loops {
         input: &TensorView<'_>,
         offset: usize,
         fold: &F,
+        buffer: &mut [C; CHUNK],
     ) -> Result<F::Result> {
         let mut state = fold.start();
-        let mut buffer = [C::default(); CHUNK];
         let [step] = self.reduced.steps();
         let run = self.reduced.run_len();
         let mut number = 0;
