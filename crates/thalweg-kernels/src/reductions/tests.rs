@@ -191,6 +191,20 @@ fn of_nothing_the_sum_is_zero_and_the_mean_is_not_a_number() {
 }
 
 #[test]
+fn sizes_whose_product_overflows_are_no_elements_if_one_is_zero() {
+    let x = of::<f32>(&[], &[1 << 40, 1 << 40, 0]);
+    let total = sum::<f32>(x.clone(), Argument::None, false, 0).unwrap();
+    assert_eq!(total.data::<f32>().unwrap(), [0.0]);
+    let positions = run(
+        "aten::argmax.out",
+        &[x, Argument::None, false.into()],
+        &[DType::I64],
+        0,
+    );
+    assert!(positions.is_err());
+}
+
+#[test]
 fn the_mean_of_integers_needs_a_type() {
     let arguments = [
         of(&[1i64, 2], &[2]),
