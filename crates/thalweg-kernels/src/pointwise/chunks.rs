@@ -25,6 +25,10 @@ const PARALLEL: usize = 1 << 15;
 pub(crate) type ChunkFn<'f, C, P, const N: usize> = dyn Fn([&[C]; N], &mut [P]) + Sync + 'f;
 
 /// An operand as the loop sees it.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "they live on the stack of a call"
+)]
 pub(crate) enum Source<'a, C> {
     /// The same value everywhere.
     Constant(C),
@@ -61,6 +65,9 @@ impl<'a, C: Compute> Source<'a, C> {
             return Ok(Self::Linear(tensor, narrowed));
         }
         let strides = broadcast_strides(&tensor, out.sizes())?;
+        if out.numel() == 0 {
+            return Ok(Self::Direct(&[]));
+        }
         if tensor.numel() == 1 {
             let mut value = [C::default()];
             let value = load(&tensor, 0, 0, &mut value)?[0];
@@ -259,5 +266,35 @@ impl<C: Compute, const N: usize> Buffers<C, N> {
             *operand = source.chunk(start, &mut buffer[..len])?;
         }
         Ok(operands)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_share_the_output() {
+        let columns = PARALLEL / 8 + 3;
+        let numel = 9 * columns;
+        let x: Vec<i64> = (0..numel as i64).collect();
+        let y: Vec<i32> = (0..columns as i32).collect();
+        let sizes = [9, columns];
+        for threads in [1, 2, 7] {
+            let mut sums = vec![0i64; numel];
+            let mut out = TensorViewMut::from_slice(&mut sums, &sizes).unwrap();
+            let x = TensorView::from_slice(&x, &sizes).unwrap();
+            let y = TensorView::from_slice(&y, &sizes[1..]).unwrap();
+            let sources = [x, y].map(|x| Source::tensor(x, &out, DType::I64).unwrap());
+            map::<i64, i64, 2>(&mut out, threads, sources, &|[a, b], out| {
+                for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+                    *out = a + b;
+                }
+            })
+            .unwrap();
+            for (i, sum) in sums.into_iter().enumerate() {
+                assert_eq!(sum as usize, i + i % columns);
+            }
+        }
     }
 }

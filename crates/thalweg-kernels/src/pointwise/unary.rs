@@ -42,13 +42,35 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "sigmoid" => |x| C::ONE / (C::ONE + (-x).exp());
         "sqrt" => |x| x.sqrt();
         "tan" => |x| x.tan();
-        "tanh" => |x| x.tanh();
     }
     of_floats! { float:
-        "atanh" => |x| x.inverse_tanh();
         "erf" => |x| x.error_function();
         "expm1" => |x| x.exp_m1();
         "log1p" => |x| x.ln_1p();
+    }
+
+    /// Functions that floats have better ways for than complex numbers.
+    macro_rules! of_floats_or_complex {
+        ($($name:literal => |$x:ident| $float:expr, $complex:expr;)*) => {
+            $(registry.register(
+                concat!("aten::", $name, ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"),
+                |call| {
+                    let pointwise = of_float(call)?;
+                    if pointwise.common.is_complex() {
+                        return dispatch_compute!(pointwise.common, complex => C, {
+                            pointwise.run(&each(|$x: C| $complex))
+                        });
+                    }
+                    dispatch_compute!(pointwise.common, float => C, {
+                        pointwise.run(&each(|$x: C| $float))
+                    })
+                },
+            )?;)*
+        };
+    }
+    of_floats_or_complex! {
+        "atanh" => |x| x.inverse_hyperbolic_tangent(), x.atanh();
+        "tanh" => |x| x.hyperbolic_tangent(), x.tanh();
     }
 
     /// Rounding to integers, which changes nothing where the operand has integers.

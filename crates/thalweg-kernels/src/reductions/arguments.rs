@@ -77,6 +77,7 @@ impl<const LARGEST: bool> Position<LARGEST> {
 impl<C: Real, const LARGEST: bool> Fold<C> for Position<LARGEST> {
     type State = (C, i64);
     type Result = i64;
+    const IS_ORDERED: bool = true;
 
     fn start(&self) -> (C, i64) {
         // The first element is the best as long as none beats it, so its value is never asked.

@@ -145,8 +145,7 @@ trait Summed: Compute {
     fn divide(a: Self::Wide, count: usize) -> Self::Wide;
 }
 
-/// Floats are summed in f64. A chunk of f32 is summed in f32 first, in so many lanes that each
-/// adds few numbers, which is fast and loses next to nothing.
+/// Floats are summed in f64, which costs little more than f32 where memory is the limit.
 macro_rules! summed_floats {
     ($($float:ty => $wide:ty, $zero:expr, $one:expr;)*) => {
         $(impl Summed for $float {
@@ -158,8 +157,7 @@ macro_rules! summed_floats {
             }
             #[inline]
             fn sum(elements: &[Self]) -> $wide {
-                let sum = fold_lanes(elements, $zero, |a, b| a + b, |a, b| a + b);
-                CastInto::<$wide>::cast_into(sum)
+                fold_lanes(elements, $zero, |a, b| a + b.widen(), |a, b| a + b)
             }
             #[inline]
             fn add(a: $wide, b: $wide) -> $wide {
@@ -182,9 +180,9 @@ macro_rules! summed_floats {
 }
 
 summed_floats! {
-    f32 => f64, 0f32, 1.0;
-    f64 => f64, 0f64, 1.0;
-    Complex32 => Complex64, Complex32::ZERO, Complex64::ONE;
+    f32 => f64, 0.0, 1.0;
+    f64 => f64, 0.0, 1.0;
+    Complex32 => Complex64, Complex64::ZERO, Complex64::ONE;
     Complex64 => Complex64, Complex64::ZERO, Complex64::ONE;
 }
 
