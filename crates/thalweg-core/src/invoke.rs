@@ -38,6 +38,18 @@ impl Kernel {
     /// # Errors
     /// If there are more arguments than the signature has parameters, or the operator fails.
     pub fn invoke(&self, arguments: Vec<Argument>) -> Result<Vec<Argument>> {
+        self.invoke_on_threads(arguments, 1)
+    }
+
+    /// As [`invoke`](Self::invoke), with a number of threads that the operator may use.
+    ///
+    /// # Errors
+    /// As for [`invoke`](Self::invoke).
+    pub fn invoke_on_threads(
+        &self,
+        arguments: Vec<Argument>,
+        threads: usize,
+    ) -> Result<Vec<Argument>> {
         let signature = self.signature();
         ensure!(
             arguments.len() <= signature.parameters().len(),
@@ -59,7 +71,7 @@ impl Kernel {
         let mut scratch = Scratch::new();
         let lending = signature.lending(Overlap::Copied);
         let call = Arguments::new(&mut values, &mut scratch, &ids, &lending)?;
-        self.run(&KernelCall::new(call, 1))?;
+        self.run(&KernelCall::new(call, threads.max(1)))?;
         ids.iter().map(|&id| read(&values, id)).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Floating-point element types, and the types in which operators compute them.
 
 use half::slice::HalfFloatSliceExt;
-use thalweg_core::{DType, Element, KernelCall, Result, bf16, f16};
+use thalweg_core::{Element, KernelCall, Result, bf16, f16};
 
 /// What floating-point operators compute in: f32 or f64.
 pub(crate) trait Real:
@@ -69,11 +69,6 @@ pub(crate) fn compute_into<T: Float>(
     compute(wide)?;
     T::narrow_all(wide, out);
     Ok(())
-}
-
-/// Whether the type has 16 bits.
-pub(crate) fn is_half(dtype: DType) -> bool {
-    matches!(dtype, DType::F16 | DType::BF16)
 }
 
 macro_rules! real {

@@ -115,8 +115,12 @@ fn layer_norm<T: Float>(call: &KernelCall<'_>) -> Result<()> {
     })?;
     let mut sizes = Dims::from_slice(sizes)?;
     sizes[outer..].fill(1);
-    store(call.output(6, &sizes)?, stats.iter().step_by(2))?;
-    store(call.output(7, &sizes)?, stats.iter().skip(1).step_by(2))
+    store(call, call.output(6, &sizes)?, stats.iter().step_by(2))?;
+    store(
+        call,
+        call.output(7, &sizes)?,
+        stats.iter().skip(1).step_by(2),
+    )
 }
 
 fn group_norm<T: Float>(call: &KernelCall<'_>) -> Result<()> {
@@ -160,8 +164,13 @@ fn group_norm<T: Float>(call: &KernelCall<'_>) -> Result<()> {
             })
         })
     })?;
-    store(call.output(9, &[batch, groups])?, stats.iter().step_by(2))?;
     store(
+        call,
+        call.output(9, &[batch, groups])?,
+        stats.iter().step_by(2),
+    )?;
+    store(
+        call,
         call.output(10, &[batch, groups])?,
         stats.iter().skip(1).step_by(2),
     )
@@ -244,7 +253,7 @@ fn batch_norm_of<T: Float>(
     })?;
     let save = |position: usize, skip: usize| {
         let stats = stats.chunks_exact(2).take(saved).map(|stats| &stats[skip]);
-        store(call.output(position, &[saved])?, stats)
+        store(call, call.output(position, &[saved])?, stats)
     };
     save(first_out + 1, 0)?;
     save(first_out + 2, 1)
@@ -399,16 +408,20 @@ fn load<'s>(
     })
 }
 
-/// Writes means or deviations in the type of the output.
+/// Writes means or deviations in the type and dim order of the output.
 fn store<'s, R: Real>(
+    call: &KernelCall<'_>,
     mut out: TensorViewMut<'_>,
     stats: impl Iterator<Item = &'s R>,
 ) -> Result<()> {
+    let order = identity_order(out.rank())?;
     dispatch!(out.dtype(), float => T, {
-        for (out, stat) in out.data_mut::<T>()?.iter_mut().zip(stats) {
-            *out = T::narrow(Real::of(stat.double()));
-        }
-        Ok(())
+        fill_in_order::<T>(call, &mut out, order, |out| {
+            for (out, stat) in out.iter_mut().zip(stats) {
+                *out = T::narrow(Real::of(stat.double()));
+            }
+            Ok(())
+        })
     })
 }
 
