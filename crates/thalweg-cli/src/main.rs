@@ -9,6 +9,7 @@ mod compare;
 mod failure;
 mod fixture;
 mod numbers;
+mod pytree;
 mod text;
 
 use std::io::{self, Write};

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod inspect;
 mod verify;
 
 use std::io::Write;
@@ -13,6 +14,8 @@ use crate::failure::Result;
 /// What there is to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Says what is in a program: methods, what they take, return and need, and how it is stored
+    Inspect(inspect::Arguments),
     /// Checks recorded answers: runs every call of every case and compares the outputs
     Verify(verify::Arguments),
 }
@@ -30,6 +33,7 @@ impl Command {
     /// Does it.
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<Verdict> {
         match self {
+            Self::Inspect(arguments) => inspect::inspect(arguments, out),
             Self::Verify(arguments) => verify::verify(arguments, out),
         }
     }
