@@ -8,13 +8,10 @@
 //! variants, with PyTorch's results.
 #![deny(unsafe_code)]
 
-<<<<<<< HEAD
 mod broadcast;
 mod compute;
-mod convert;
-=======
 mod conversion;
->>>>>>> k3
+mod convert;
 mod convolution;
 mod copying;
 mod creation;

@@ -111,7 +111,7 @@ fn index_select(call: &KernelCall<'_>) -> Result<()> {
 }
 
 /// The values of an index tensor, in logical order.
-fn positions<'a>(call: &'a KernelCall<'_>, index: &TensorView<'a>) -> Result<&'a [i64]> {
+pub(crate) fn positions<'a>(call: &'a KernelCall<'_>, index: &TensorView<'a>) -> Result<&'a [i64]> {
     ensure!(
         matches!(index.dtype(), DType::I64 | DType::I32),
         InvalidInput,
@@ -158,7 +158,7 @@ fn rows(offsets: &mut [u64], positions: &[i64], size: usize, stride: usize) -> R
 
 /// A position of a dimension of some size.
 #[inline]
-fn checked(position: i64, size: usize) -> Result<usize> {
+pub(crate) fn checked(position: i64, size: usize) -> Result<usize> {
     match usize::try_from(position) {
         Ok(position) if position < size => Ok(position),
         _ => out_of_range(position, size),

@@ -1,0 +1,296 @@
+//! Quantized tensors: integers that stand for `(integer - zero point) * scale`.
+//!
+//! The order of operations and the precision of each are those of PyTorch's definitions, which
+//! decide on which side of a half a value falls. All rounding is half to even.
+
+mod arithmetic;
+mod channels;
+mod embedding;
+mod parameters;
+#[cfg(test)]
+mod tests;
+
+use rayon::prelude::*;
+use thalweg_core::{DType, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, ensure};
+
+use crate::conversion::{Number, convert};
+use crate::copying::copy_strided;
+use crate::dispatch::dispatch;
+use crate::layout::Layout;
+
+/// The block with the integer type of quantized elements.
+macro_rules! quantized {
+    ($dtype:expr => $T:ident, $body:block) => {
+        match $dtype {
+            ::thalweg_core::DType::U8 => {
+                type $T = u8;
+                $body
+            }
+            ::thalweg_core::DType::I8 => {
+                type $T = i8;
+                $body
+            }
+            ::thalweg_core::DType::U16 => {
+                type $T = u16;
+                $body
+            }
+            ::thalweg_core::DType::I16 => {
+                type $T = i16;
+                $body
+            }
+            ::thalweg_core::DType::I32 => {
+                type $T = i32;
+                $body
+            }
+            other => {
+                ::thalweg_core::bail!(Unsupported, "elements of type {other} are not quantized")
+            }
+        }
+    };
+}
+use quantized;
+
+/// Elements from which on several threads share the work.
+const PARALLEL_ELEMENTS: usize = 1 << 17;
+
+pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
+    registry.register(
+        "quantized_decomposed::quantize_per_tensor.out(Tensor input, float scale, \
+         int zero_point, int quant_min, int quant_max, ScalarType dtype, *, Tensor(a!) out) \
+         -> Tensor(a!)",
+        |call| quantize(call, call.double(1)?, call.int(2)?),
+    )?;
+    registry.register(
+        "quantized_decomposed::quantize_per_tensor.Tensor_out(Tensor input, Tensor scale, \
+         Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, Tensor(a!) out) \
+         -> Tensor(a!)",
+        |call| quantize(call, one_scale(call)?, one_zero_point(call)?),
+    )?;
+    registry.register(
+        "quantized_decomposed::dequantize_per_tensor.out(Tensor input, float scale, \
+         int zero_point, int quant_min, int quant_max, ScalarType dtype, *, \
+         ScalarType? out_dtype=None, Tensor(a!) out) -> Tensor(a!)",
+        |call| dequantize(call, call.double(1)?, call.int(2)?),
+    )?;
+    registry.register(
+        "quantized_decomposed::dequantize_per_tensor.Tensor_out(Tensor input, Tensor scale, \
+         Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, \
+         ScalarType? out_dtype=None, Tensor(a!) out) -> Tensor(a!)",
+        |call| dequantize(call, one_scale(call)?, one_zero_point(call)?),
+    )?;
+    channels::register(registry)?;
+    parameters::register(registry)?;
+    embedding::register(registry)?;
+    arithmetic::register(registry)
+}
+
+fn one_scale(call: &KernelCall<'_>) -> Result<f64> {
+    let scale = call.tensor(1)?;
+    match scale.dtype() {
+        DType::F32 => scale.item::<f32>().map(f64::from),
+        _ => scale.item(),
+    }
+}
+
+fn one_zero_point(call: &KernelCall<'_>) -> Result<i64> {
+    let zero_point = call.tensor(2)?;
+    match zero_point.dtype() {
+        DType::I32 => zero_point.item::<i32>().map(i64::from),
+        _ => zero_point.item(),
+    }
+}
+
+fn quantize(call: &KernelCall<'_>, scale: f64, zero_point: i64) -> Result<()> {
+    let input = call.tensor(0)?;
+    let mut out = call.output(6, input.sizes())?;
+    let limits = Limits::new(call, 3, out.dtype())?;
+    let source = floats(call, &input, out.dim_order())?;
+    // The reciprocal is taken in f64, and then rounded.
+    let (inverse, zero_point) = ((1.0 / scale) as f32, zero_point as f32);
+    quantized!(out.dtype() => T, {
+        let target = out.data_mut::<T>()?;
+        shared(call.threads(), 1, target, source, |_, target, source| {
+            for (target, &x) in target.iter_mut().zip(source) {
+                let rounded = round(x * inverse) + zero_point;
+                *target = limits.clamp(rounded) as i32 as T;
+            }
+        });
+    });
+    Ok(())
+}
+
+fn dequantize(call: &KernelCall<'_>, scale: f64, zero_point: i64) -> Result<()> {
+    let input = call.tensor(0)?;
+    check_type(call, &input, 5)?;
+    let mut out = call.output(7, input.sizes())?;
+    let source = in_order(call, &input, out.dim_order())?;
+    if out.dtype() != DType::F32 {
+        return dequantize_as(&mut out, source, input.dtype(), scale, zero_point);
+    }
+    let (scale, zero_point) = (scale as f32, zero_point as f32);
+    quantized!(input.dtype() => Q, {
+        let source = crate::copying::elements::<Q>(source)?;
+        let target = out.data_mut::<f32>()?;
+        shared(call.threads(), 1, target, source, |_, target, source| {
+            for (target, &q) in target.iter_mut().zip(source) {
+                *target = (q as f32 - zero_point) * scale;
+            }
+        });
+    });
+    Ok(())
+}
+
+/// The same to other types, each of which rounds after every step.
+fn dequantize_as(
+    out: &mut TensorViewMut<'_>,
+    source: &[u8],
+    from: DType,
+    scale: f64,
+    zero_point: i64,
+) -> Result<()> {
+    let to = out.dtype();
+    convert(out.bytes_mut(), to, source, from)?;
+    dispatch!(to, float => T, {
+        let zero_point = zero_point as f64;
+        for x in out.data_mut::<T>()? {
+            let difference = T::from_number(x.to_f64() - zero_point);
+            *x = if to == DType::F64 {
+                T::from_number(difference.to_f64() * scale)
+            } else {
+                T::from_number(difference.to_f32() * scale as f32)
+            };
+        }
+    });
+    Ok(())
+}
+
+/// Between which integers quantized values must lie.
+#[derive(Clone, Copy)]
+struct Limits {
+    min: f64,
+    max: f64,
+}
+
+impl Limits {
+    /// From the arguments from `position` on: the smallest, the largest, and the type.
+    fn new(call: &KernelCall<'_>, position: usize, out: DType) -> Result<Self> {
+        let (min, max) = (call.int(position)?, call.int(position + 1)?);
+        let dtype = call.dtype(position + 2)?;
+        ensure!(
+            dtype == out,
+            InvalidInput,
+            "quantized elements of type {dtype} cannot be put into a tensor of {out}"
+        );
+        let (lowest, highest) = bounds(dtype)?;
+        ensure!(
+            lowest <= min && min <= max && max <= highest,
+            InvalidInput,
+            "elements of type {dtype} cannot be limited to {min} and {max}"
+        );
+        Ok(Self {
+            min: min as f64,
+            max: max as f64,
+        })
+    }
+
+    /// NaN stays.
+    #[inline]
+    fn clamp(self, x: f32) -> f32 {
+        x.clamp(self.min as f32, self.max as f32)
+    }
+
+    #[inline]
+    fn clamp_f64(self, x: f64) -> f64 {
+        x.clamp(self.min, self.max)
+    }
+}
+
+fn bounds(dtype: DType) -> Result<(i64, i64)> {
+    quantized!(dtype => T, { Ok((T::MIN.into(), T::MAX.into())) })
+}
+
+/// Rounds half to even, without a call, so that loops can be vectorized.
+#[inline]
+fn round(x: f32) -> f32 {
+    // From here on, numbers have no fraction; adding this much rounds it away.
+    const WHOLE: f32 = (1u32 << 23) as f32;
+    let shift = WHOLE.copysign(x);
+    if x.abs() < WHOLE {
+        (x + shift) - shift
+    } else {
+        x
+    }
+}
+
+/// An error unless the input has the type that an argument names.
+fn check_type(call: &KernelCall<'_>, input: &TensorView<'_>, position: usize) -> Result<()> {
+    let dtype = call.dtype(position)?;
+    ensure!(
+        input.dtype() == dtype,
+        InvalidInput,
+        "quantized elements of type {dtype} are expected, not of {}",
+        input.dtype()
+    );
+    Ok(())
+}
+
+/// The memory of a tensor as it would be in another dim order.
+fn in_order<'a>(
+    call: &'a KernelCall<'_>,
+    tensor: &TensorView<'a>,
+    dim_order: &[u8],
+) -> Result<&'a [u8]> {
+    let (from, to) = (
+        Layout::of(tensor)?,
+        Layout::dense(tensor.sizes(), dim_order)?,
+    );
+    if from.strides == to.strides {
+        return Ok(tensor.bytes());
+    }
+    let bytes = call.temporary::<u8>(tensor.bytes().len())?;
+    let size = tensor.dtype().size();
+    copy_strided(bytes, &to, tensor.bytes(), &from, size, call.threads())?;
+    Ok(bytes)
+}
+
+/// The elements of a tensor as f32, as they would lie in another dim order.
+fn floats<'a>(
+    call: &'a KernelCall<'_>,
+    tensor: &TensorView<'a>,
+    dim_order: &[u8],
+) -> Result<&'a [f32]> {
+    ensure!(
+        tensor.dtype().is_float(),
+        InvalidInput,
+        "elements of type {} are not floating-point numbers",
+        tensor.dtype()
+    );
+    let bytes = in_order(call, tensor, dim_order)?;
+    if tensor.dtype() == DType::F32 {
+        return crate::copying::elements(bytes);
+    }
+    let floats = call.temporary::<f32>(tensor.numel())?;
+    let target = bytemuck::cast_slice_mut(floats);
+    convert(target, DType::F32, bytes, tensor.dtype())?;
+    Ok(floats)
+}
+
+/// Runs `work` on both slices, in parts for several threads if that pays. Parts begin at
+/// multiples of `unit`; `work` is told at which.
+fn shared<T: Send, S: Sync>(
+    threads: usize,
+    unit: usize,
+    target: &mut [T],
+    source: &[S],
+    work: impl Fn(usize, &mut [T], &[S]) + Sync,
+) {
+    if threads < 2 || target.len() < PARALLEL_ELEMENTS {
+        return work(0, target, source);
+    }
+    let units = target.len().div_ceil(unit).div_ceil(threads);
+    target
+        .par_chunks_mut(units * unit)
+        .zip(source.par_chunks(units * unit))
+        .enumerate()
+        .for_each(|(index, (target, source))| work(index * units, target, source));
+}
