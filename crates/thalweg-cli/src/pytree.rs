@@ -5,13 +5,10 @@
 //! string) and `children_spec`. Inputs are a pair of positional arguments and keyword arguments.
 
 use serde::Deserialize;
-use thalweg::format::Method;
 
 /// The name of each input: the keyword with the path within it; for positional arguments that
 /// nest, `args[0]` with the path; none for plain ones.
-pub(crate) fn input_names(method: &Method<'_>) -> Vec<Option<String>> {
-    let meta = method.container_meta.as_ref();
-    let encoded = meta.and_then(|meta| meta.inputs.as_deref());
+pub(crate) fn input_names(encoded: Option<&str>, count: usize) -> Vec<Option<String>> {
     let mut names = Vec::new();
     if let Some(root) = encoded.and_then(parse) {
         match &root.children_spec[..] {
@@ -28,13 +25,11 @@ pub(crate) fn input_names(method: &Method<'_>) -> Vec<Option<String>> {
             _ => root.collect("", &mut names),
         }
     }
-    fitting(names, method.inputs.len())
+    fitting(names, count)
 }
 
 /// The name of each output: its path within what the module returns; none for plain ones.
-pub(crate) fn output_names(method: &Method<'_>) -> Vec<Option<String>> {
-    let meta = method.container_meta.as_ref();
-    let encoded = meta.and_then(|meta| meta.outputs.as_deref());
+pub(crate) fn output_names(encoded: Option<&str>, count: usize) -> Vec<Option<String>> {
     let mut names = Vec::new();
     if let Some(root) = encoded.and_then(parse) {
         if root.is_leaf() {
@@ -51,7 +46,7 @@ pub(crate) fn output_names(method: &Method<'_>) -> Vec<Option<String>> {
             }
         }
     }
-    fitting(names, method.outputs.len())
+    fitting(names, count)
 }
 
 #[derive(Deserialize)]
@@ -116,7 +111,6 @@ fn fitting(names: Vec<Option<String>>, count: usize) -> Vec<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg::format::ContainerMeta;
 
     const LEAF: &str = r#"{"type": null, "context": null, "children_spec": []}"#;
 
@@ -128,16 +122,12 @@ mod tests {
         )
     }
 
-    fn method(inputs: &str, outputs: &str, counts: [usize; 2]) -> Method<'static> {
-        Method {
-            container_meta: Some(ContainerMeta {
-                inputs: Some(format!("[1, {inputs}]").into()),
-                outputs: Some(format!("[1, {outputs}]").into()),
-            }),
-            inputs: vec![0; counts[0]],
-            outputs: vec![0; counts[1]],
-            ..Method::default()
-        }
+    fn inputs(tree: &str, count: usize) -> Vec<Option<String>> {
+        input_names(Some(&format!("[1, {tree}]")), count)
+    }
+
+    fn outputs(tree: &str, count: usize) -> Vec<Option<String>> {
+        output_names(Some(&format!("[1, {tree}]")), count)
     }
 
     #[test]
@@ -145,8 +135,7 @@ mod tests {
         let list = node("list", "null", &[LEAF, LEAF]);
         let arguments = node("tuple", "null", &[LEAF, &list]);
         let keywords = node("dict", r#"["mask", "pair"]"#, &[LEAF, &list]);
-        let inputs = node("tuple", "null", &[&arguments, &keywords]);
-        let names = input_names(&method(&inputs, LEAF, [6, 1]));
+        let names = inputs(&node("tuple", "null", &[&arguments, &keywords]), 6);
         let names: Vec<_> = names.iter().map(|name| name.as_deref()).collect();
         assert_eq!(
             names,
@@ -164,21 +153,16 @@ mod tests {
     #[test]
     fn a_returned_dict_names_outputs() {
         let list = node("list", "null", &[LEAF]);
-        let outputs = node("dict", r#"["sum", "parts"]"#, &[LEAF, &list]);
-        let names = output_names(&method(LEAF, &outputs, [1, 2]));
+        let names = outputs(&node("dict", r#"["sum", "parts"]"#, &[LEAF, &list]), 2);
         assert_eq!(names, [Some("sum".to_string()), Some("parts[0]".into())]);
-        assert_eq!(output_names(&method(LEAF, LEAF, [1, 1])), [None]);
+        assert_eq!(outputs(LEAF, 1), [None]);
     }
 
     #[test]
     fn a_tree_that_does_not_fit_names_nothing() {
-        let outputs = node("dict", r#"["sum"]"#, &[LEAF]);
-        assert_eq!(output_names(&method(LEAF, &outputs, [1, 2])), [None, None]);
-        assert_eq!(output_names(&method(LEAF, "nonsense", [1, 1])), [None]);
-        let without = Method {
-            outputs: vec![0],
-            ..Method::default()
-        };
-        assert_eq!(output_names(&without), [None]);
+        let tree = node("dict", r#"["sum"]"#, &[LEAF]);
+        assert_eq!(outputs(&tree, 2), [None, None]);
+        assert_eq!(outputs("nonsense", 1), [None]);
+        assert_eq!(output_names(None, 1), [None]);
     }
 }

@@ -10,7 +10,7 @@ use thalweg::format::{self, DataFile, DelegateData, Layout};
 
 use super::methods::{self, Method, Shape};
 use crate::commands;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, with_causes};
 
 /// A program.
 #[derive(Debug, Serialize)]
@@ -96,8 +96,8 @@ type Uses = BTreeMap<u32, Vec<String>>;
 pub(super) fn program(path: &Path, file: &[u8], layout: &Layout) -> Result<Program> {
     let program = format::Program::parse(file).map_err(broken)?;
     let runtime = commands::runtime(None);
-    let loaded = runtime.load_bytes(file.to_vec(), &thalweg::LoadOptions::new());
-    let refused = loaded.as_ref().err().map(ToString::to_string);
+    let loaded = runtime.load(path);
+    let refused = loaded.as_ref().err().map(|error| with_causes(error));
     let methods: Vec<Method> = program
         .methods
         .iter()

@@ -167,13 +167,18 @@ pub(super) fn describe(
         },
         compile_specs: delegate.compile_specs.iter().map(compile_spec).collect(),
     };
+    let meta = method.container_meta.as_ref();
+    let input_tree = meta.and_then(|meta| meta.inputs.as_deref());
+    let output_tree = meta.and_then(|meta| meta.outputs.as_deref());
+    let input_names = pytree::input_names(input_tree, method.inputs.len());
+    let output_names = pytree::output_names(output_tree, method.outputs.len());
     let operators = method.operators.iter().zip(operator_calls);
     let delegates = method.delegates.iter().zip(delegate_calls);
     Method {
         name: method.name.to_string(),
         runs_here: missing.as_ref().is_some_and(thalweg::Missing::is_empty),
-        inputs: arguments(method, &method.inputs, pytree::input_names(method)),
-        outputs: arguments(method, &method.outputs, pytree::output_names(method)),
+        inputs: arguments(method, &method.inputs, input_names),
+        outputs: arguments(method, &method.outputs, output_names),
         values: method.values.len(),
         instructions,
         operators: operators.map(operator).collect(),
