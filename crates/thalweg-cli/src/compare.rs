@@ -1,5 +1,7 @@
 //! Whether an output is the recorded one.
 
+use std::fmt;
+
 use thalweg::{Output, Result, TensorView, Value};
 
 use crate::numbers::{Number, numbers};
@@ -93,6 +95,17 @@ fn tensor_difference(
         }
         text
     }))
+}
+
+impl fmt::Display for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [absolute, relative] = [self.absolute, self.relative].map(|x| text::float(x, 3));
+        match (self.absolute > 0.0, self.relative > 0.0) {
+            (false, false) => f.write_str("exactly"),
+            (true, false) => write!(f, "within {absolute}"),
+            (_, true) => write!(f, "within {absolute} + {relative} of each value"),
+        }
+    }
 }
 
 impl Tolerance {

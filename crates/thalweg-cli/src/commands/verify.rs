@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     )]
     filter: String,
     /// How many threads operators may use [default: all]
-    #[arg(long, value_name = "N", value_parser = super::at_least_one())]
+    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     threads: Option<usize>,
     /// Prints the results as JSON
     #[arg(long)]

@@ -105,8 +105,12 @@ impl<'p> Builder<'p> {
             .iter()
             .map(|&value| self.input(value))
             .collect::<Result<_>>()?;
+        let meta = self.method.container_meta.as_ref();
+        let tree = |encoded: &Option<std::borrow::Cow<'_, str>>| encoded.as_deref().map(Into::into);
         Ok(MethodPlan {
             name: self.method.name.to_string(),
+            input_tree: meta.and_then(|meta| tree(&meta.inputs)),
+            output_tree: meta.and_then(|meta| tree(&meta.outputs)),
             values: self.values,
             tensors: self.tensors,
             storages: self.storages,

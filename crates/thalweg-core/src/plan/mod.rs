@@ -18,6 +18,10 @@ use crate::{DType, Result, Scalar, ValueId};
 /// A method, resolved.
 pub(crate) struct MethodPlan {
     pub(crate) name: String,
+    /// How inputs nest, as the exporter encoded it.
+    pub(crate) input_tree: Option<String>,
+    /// How outputs nest.
+    pub(crate) output_tree: Option<String>,
     /// By [`ValueId`].
     pub(crate) values: Vec<PlannedValue>,
     /// By [`TensorId`].
