@@ -153,7 +153,7 @@ fn digits_to_tell_apart(a: Number, b: Number) -> usize {
 }
 
 /// The position along each dimension of an element of a row-major tensor.
-fn index_of(mut flat: usize, sizes: &[usize]) -> Vec<usize> {
+pub(crate) fn index_of(mut flat: usize, sizes: &[usize]) -> Vec<usize> {
     let mut index: Vec<usize> = sizes
         .iter()
         .rev()

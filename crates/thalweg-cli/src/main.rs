@@ -10,6 +10,8 @@ mod compare;
 mod failure;
 mod fixture;
 mod input;
+mod libraries;
+mod machine;
 mod numbers;
 mod output;
 mod program;

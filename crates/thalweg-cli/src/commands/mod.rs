@@ -1,5 +1,7 @@
 //! The subcommands, one file each.
 
+mod bench;
+mod doctor;
 mod inspect;
 mod run;
 mod timing;
@@ -21,6 +23,10 @@ pub(crate) enum Command {
     Inspect(inspect::Arguments),
     /// Checks recorded answers: runs every call of every case and compares the outputs
     Verify(verify::Arguments),
+    /// Measures how long methods take to load and to run
+    Bench(bench::Arguments),
+    /// Says what this machine and this build have, and what does not work and why
+    Doctor(doctor::Arguments),
 }
 
 /// How a command ended that did what it was asked to.
@@ -39,6 +45,8 @@ impl Command {
             Self::Run(arguments) => run::run(arguments, out),
             Self::Inspect(arguments) => inspect::inspect(arguments, out),
             Self::Verify(arguments) => verify::verify(arguments, out),
+            Self::Bench(arguments) => bench::bench(arguments, out),
+            Self::Doctor(arguments) => doctor::doctor(arguments, out),
         }
     }
 }
@@ -55,7 +63,7 @@ fn runtime(threads: Option<usize>) -> Runtime {
 /// A count that is not 0.
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) => Err("it must be 1 or more".into()),
+        Ok(0) => Err("it must be 1 or more; 0 would do nothing".into()),
         Ok(count) => Ok(count),
         Err(_) => Err("it must be a whole number".into()),
     }

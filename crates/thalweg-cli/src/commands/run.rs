@@ -5,13 +5,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use thalweg::{Output, Value};
+use thalweg::Value;
 
 use super::Verdict;
 use super::timing::Times;
 use crate::compare::difference;
 use crate::failure::{Failure, Result};
-use crate::input::{HELP, Prepared, Spec};
+use crate::input::{HELP, MADE_UP, Prepared, Spec};
 use crate::output::{summary, type_and_shape, write_npy};
 use crate::program::{Chosen, Source};
 use crate::text;
@@ -44,17 +44,18 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
-    let runtime = super::runtime(arguments.threads);
     let source = Source::find(&arguments.program, &arguments.data)?;
+    run_source(arguments, &source, out).map_err(|failure| failure.in_file(&source.path))
+}
+
+fn run_source(arguments: &Arguments, source: &Source, out: &mut dyn Write) -> Result<Verdict> {
+    let runtime = super::runtime(arguments.threads);
     let chosen = source.load(&runtime, arguments.method.as_deref())?;
     let prepared = source.inputs(&chosen, &arguments.inputs)?;
     let inputs = prepared.inputs()?;
-    writeln!(
-        out,
-        "{}: method {}",
-        source.path.display(),
-        text::printable(&chosen.info.name)
-    )?;
+    let path = source.path.display();
+    let method = text::printable(&chosen.info.name);
+    writeln!(out, "{path}: method {method}")?;
     print_inputs(&chosen, &prepared, out)?;
 
     let start = Instant::now();
@@ -63,10 +64,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict>
     let start = Instant::now();
     let outputs = method.run(&inputs).map_err(|error| {
         let failure = Failure::from(error);
-        if prepared.notes.is_empty() {
-            failure
+        if prepared.made_up() {
+            failure.hint(MADE_UP)
         } else {
-            failure.hint("inputs that the program expects; those of this call were made up")
+            failure
         }
     })?;
     let first = start.elapsed();
@@ -77,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict>
         save(folder, &outputs, out)?;
     }
     let verdict = if arguments.inputs.is_empty() {
-        compare_with_record(&source, &chosen, &outputs, out)?
+        compare_with_record(source, &chosen, &outputs, out)?
     } else {
         Verdict::Right
     };
@@ -87,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict>
         method.run(&inputs)?;
         times.push(start.elapsed());
     }
-    print_times(load, first, Times::new(times), out)?;
+    print_times(load, first, &Times::new(times), out)?;
     Ok(verdict)
 }
 
@@ -127,13 +128,18 @@ fn print_outputs(chosen: &Chosen, outputs: &[Value], out: &mut dyn Write) -> Res
     let headings = text::columns("  ", headings);
     for (heading, output) in headings.lines().zip(outputs) {
         let lines = summary(output.as_output())?;
-        if let (Output::Tensor(_), lines) = (output.as_output(), &lines) {
-            writeln!(out, "{heading}")?;
-            for line in lines {
-                writeln!(out, "     {line}")?;
+        match output {
+            Value::Tensor(_) => {
+                writeln!(out, "{heading}")?;
+                for line in lines {
+                    writeln!(out, "     {line}")?;
+                }
             }
-        } else {
-            writeln!(out, "{heading}  {}", lines.join(" "))?;
+            _ => writeln!(
+                out,
+                "{}",
+                format!("{heading}  {}", lines.join(" ")).trim_end()
+            )?,
         }
     }
     Ok(())
@@ -212,7 +218,7 @@ fn compare_with_record(
     Ok(verdict)
 }
 
-fn print_times(load: Duration, first: Duration, times: Times, out: &mut dyn Write) -> Result<()> {
+fn print_times(load: Duration, first: Duration, times: &Times, out: &mut dyn Write) -> Result<()> {
     let load = text::duration(load);
     let first = text::duration(first);
     write!(out, "time: method load {load}, first call {first}")?;

@@ -13,7 +13,7 @@ use thalweg::{Input, Method, MethodOptions, Missing, Program, RunOptions, Runtim
 
 use super::Verdict;
 use crate::compare::difference;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, with_causes};
 use crate::fixture::{Case, RecordedCall, visit_cases};
 use crate::text;
 
@@ -201,7 +201,14 @@ impl<'p> Session<'p> {
                 .into_iter()
                 .map(|text| format!("{}, run {}{note}, {text}", call.method, call.run))
                 .collect(),
-            Err(error) => vec![format!("run {}{note}, {error}", call.run)],
+            Err(error) => {
+                let error = with_causes(&error);
+                // The method is named in front of it all.
+                let place = format!("method `{}`", call.method);
+                let error = error.strip_prefix(&place).unwrap_or(&error);
+                let error = error.trim_start_matches([':', ',', ' ']);
+                vec![format!("{}, run {}{note}: {error}", call.method, call.run)]
+            }
         }
     }
 

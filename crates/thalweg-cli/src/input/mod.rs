@@ -25,7 +25,16 @@ pub(crate) struct Prepared {
     pub(crate) notes: Vec<String>,
 }
 
+/// What to try when a call with made-up inputs fails.
+pub(crate) const MADE_UP: &str =
+    "--input with what the program expects; the inputs of this call were made up";
+
 impl Prepared {
+    /// Whether nobody chose the inputs.
+    pub(crate) fn made_up(&self) -> bool {
+        !self.notes.is_empty()
+    }
+
     /// The inputs as a call takes them.
     pub(crate) fn inputs(&self) -> Result<Vec<Input<'_>>> {
         let inputs = self.values.iter().map(Value::as_input);
@@ -107,10 +116,10 @@ fn make(
 ) -> Result<(Value, String)> {
     let made = match spec {
         Spec::None => (Value::None, "none".into()),
-        Spec::Int(value) => (Value::Int(*value), format!("int {value}")),
-        Spec::Double(value) => (Value::Double(*value), format!("double {value}")),
-        Spec::Bool(value) => (Value::Bool(*value), format!("bool {value}")),
-        Spec::String(value) => (Value::String(value.clone()), format!("string {value:?}")),
+        Spec::Int(value) => (Value::Int(*value), value.to_string()),
+        Spec::Double(value) => (Value::Double(*value), value.to_string()),
+        Spec::Bool(value) => (Value::Bool(*value), value.to_string()),
+        Spec::String(value) => (Value::String(value.clone()), format!("{value:?}")),
         Spec::Npy(path) => from_file(read::npy(path)?, info, path.display().to_string())?,
         Spec::Safetensors { path, key } => {
             let tensor = read::safetensors(path, key.as_deref())?;
@@ -131,7 +140,7 @@ fn make(
                     thalweg::Scalar::Double(value) => Value::Double(value),
                     thalweg::Scalar::Bool(value) => Value::Bool(value),
                 };
-                (value, "fixed by the program".into())
+                (value, format!("{scalar}, fixed by the program"))
             }
             ValueInfo::String(text) => (Value::String(text.clone()), "fixed by the program".into()),
             _ => {
@@ -255,9 +264,15 @@ fn in_order(tensor: &Tensor, dim_order: &[u8]) -> Result<Tensor> {
 }
 
 fn wrong_count(method: &MethodInfo, names: &[Option<String>], given: usize) -> Failure {
+    let named = names.iter().any(Option::is_some);
     let rows = method.inputs.iter().enumerate().map(|(index, info)| {
-        let name = names.get(index).cloned().flatten().unwrap_or_default();
-        vec![index.to_string(), text::printable(&name), describe(info)]
+        let mut row = vec![index.to_string()];
+        if named {
+            let name = names.get(index).and_then(Option::as_deref);
+            row.push(text::printable(name.unwrap_or_default()));
+        }
+        row.push(describe(info));
+        row
     });
     let list = text::columns("         ", rows);
     Failure::new(format!(

@@ -2,6 +2,7 @@
 
 use thalweg::{Output, Result, TensorView};
 
+use crate::compare::index_of;
 use crate::numbers::{Number, numbers};
 use crate::text;
 
@@ -62,13 +63,13 @@ fn tensor(view: TensorView<'_>) -> Result<Vec<String>> {
         .collect();
     let mut lines = vec![format!("{}{more}", first.join(" "))];
     if all.len() > 1 {
-        lines.extend(statistics(all));
+        lines.extend(statistics(all, view.sizes()));
     }
     Ok(lines)
 }
 
 /// Minimum, maximum and mean of what is finite, and how many are not.
-fn statistics(numbers: impl Iterator<Item = Number>) -> Option<String> {
+fn statistics(numbers: impl Iterator<Item = Number>, sizes: &[usize]) -> Option<String> {
     let mut count = 0usize;
     let (mut trues, mut nans, mut infinite) = (0usize, 0usize, 0usize);
     let mut extremes: Option<(Number, Number, usize)> = None;
@@ -115,7 +116,8 @@ fn statistics(numbers: impl Iterator<Item = Number>) -> Option<String> {
         parts.push(format!("mean {}", mean.to_text(DIGITS)));
     } else if let Some((least, most, at)) = extremes {
         parts.push(format!("min {}", least.to_text(DIGITS)));
-        parts.push(format!("max {} at element {at}", most.to_text(DIGITS)));
+        let at = index_of(at, sizes);
+        parts.push(format!("max {} at {at:?}", most.to_text(DIGITS)));
         parts.push(format!("mean {}", text::float(sum / finite, DIGITS)));
     }
     if nans > 0 {
@@ -150,7 +152,7 @@ mod tests {
             lines(&[1.0f32, f32::NAN, 4.0, f32::INFINITY, f32::NAN]),
             [
                 "1 nan 4 inf nan",
-                "min 1, max 4 at element 2, mean 2.5, 2 of 5 nan, 1 of 5 infinite"
+                "min 1, max 4 at [2], mean 2.5, 2 of 5 nan, 1 of 5 infinite"
             ]
         );
         assert_eq!(lines(&[f32::NAN; 2]), ["nan nan", "2 of 2 nan"]);
@@ -161,10 +163,7 @@ mod tests {
         let data: Vec<i32> = (0..20).collect();
         assert_eq!(
             lines(&data),
-            [
-                "0 1 2 3 4 5 6 7 ...",
-                "min 0, max 19 at element 19, mean 9.5"
-            ]
+            ["0 1 2 3 4 5 6 7 ...", "min 0, max 19 at [19], mean 9.5"]
         );
     }
 
