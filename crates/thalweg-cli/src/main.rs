@@ -1,7 +1,6 @@
 //! The `thalweg` command: runs, inspects, verifies and measures ExecuTorch programs.
 //!
-//! Exit codes: 0 for a right answer, 1 for a wrong one (where answers are
-//! recorded), 2 for bad usage
+//! Exit codes: 0 for a right answer, 1 for a wrong one (where answers are recorded), 2 for bad usage
 //! or input.
 #![forbid(unsafe_code)]
 
@@ -12,10 +11,11 @@ mod fixture;
 mod input;
 mod libraries;
 mod machine;
+mod npy;
 mod numbers;
-mod output;
 mod program;
 mod pytree;
+mod summary;
 mod text;
 
 use std::io::{self, Write};

@@ -12,8 +12,8 @@ use super::timing::Times;
 use crate::failure::{Failure, Result};
 use crate::input::{HELP, Spec};
 use crate::machine::{Machine, peak_memory};
-use crate::output::type_and_shape;
 use crate::program::Source;
+use crate::summary::type_and_shape;
 use crate::text;
 
 /// What to measure, and how.

@@ -12,8 +12,9 @@ use super::timing::Times;
 use crate::compare::difference;
 use crate::failure::{Failure, Result};
 use crate::input::{HELP, MADE_UP, Prepared, Spec};
-use crate::output::{summary, type_and_shape, write_npy};
+use crate::npy;
 use crate::program::{Chosen, Source};
+use crate::summary::{summary, type_and_shape};
 use crate::text;
 
 /// What to run.
@@ -164,7 +165,7 @@ fn save(folder: &Path, outputs: &[Value], out: &mut dyn Write) -> Result<()> {
             continue;
         };
         let path = folder.join(format!("output{index}.npy"));
-        let written_as = write_npy(&path, tensor.view())?;
+        let written_as = npy::write(&path, tensor.view())?;
         let note = match written_as {
             Some(dtype) => format!(" (as {dtype}, since NumPy has no {})", tensor.dtype()),
             None => String::new(),

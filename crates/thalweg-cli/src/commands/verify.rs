@@ -348,7 +348,12 @@ impl PanicNotes {
                 .location()
                 .map(|at| format!(" at {}:{}", at.file(), at.line()))
                 .unwrap_or_default();
-            let message = info.payload_as_str().unwrap_or("no message");
+            let payload = info.payload();
+            let message = payload
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| payload.downcast_ref::<&str>().copied())
+                .unwrap_or("no message");
             let note = format!("panicked{place}: {message}");
             // The first is the cause where one thread's panic makes another thread panic.
             lock(&LAST_PANIC).get_or_insert(note);

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use npyz::{Endianness, NpyHeader, Order, TypeChar};
 use safetensors::{Dtype, SafeTensors};
 use thalweg::{DType, Tensor, identity_order};
 
@@ -13,7 +12,7 @@ use crate::text;
 /// The tensor of a NumPy file.
 pub(super) fn npy(path: &Path) -> Result<Tensor> {
     let file = read(path)?;
-    parse_npy(&file).map_err(|failure| failure.of(path.display()))
+    crate::npy::parse(&file).map_err(|failure| failure.of(path.display()))
 }
 
 /// A tensor of a safetensors file.
@@ -40,58 +39,6 @@ pub(super) fn raw(path: &Path, dtype: DType, shape: &[usize]) -> Result<Tensor> 
         identity_order(shape.len())?,
         &file,
     )?)
-}
-
-fn parse_npy(file: &[u8]) -> Result<Tensor> {
-    let mut rest = file;
-    let header = NpyHeader::from_reader(&mut rest)
-        .map_err(|error| Failure::new(format!("not a NumPy array: {error}")))?;
-    let npyz::DType::Plain(element) = header.dtype() else {
-        fail!("arrays of records are no tensors");
-    };
-    let dtype = match (element.type_char(), element.size_field()) {
-        (TypeChar::Bool, 1) => DType::Bool,
-        (TypeChar::Int, 1) => DType::I8,
-        (TypeChar::Int, 2) => DType::I16,
-        (TypeChar::Int, 4) => DType::I32,
-        (TypeChar::Int, 8) => DType::I64,
-        (TypeChar::Uint, 1) => DType::U8,
-        (TypeChar::Uint, 2) => DType::U16,
-        (TypeChar::Uint, 4) => DType::U32,
-        (TypeChar::Uint, 8) => DType::U64,
-        (TypeChar::Float, 2) => DType::F16,
-        (TypeChar::Float, 4) => DType::F32,
-        (TypeChar::Float, 8) => DType::F64,
-        (TypeChar::Complex, 8) => DType::ComplexF32,
-        (TypeChar::Complex, 16) => DType::ComplexF64,
-        _ => fail!("an array of {element} is no tensor"),
-    };
-    let mut shape = Vec::new();
-    for &size in header.shape() {
-        match usize::try_from(size) {
-            Ok(size) => shape.push(size),
-            Err(_) => fail!("a dimension of {size} is too large for this machine"),
-        }
-    }
-    let order: Vec<u8> = match header.order() {
-        Order::C => identity_order(shape.len())?.to_vec(),
-        Order::Fortran => identity_order(shape.len())?.iter().rev().copied().collect(),
-    };
-    let needed = thalweg::numel(&shape)?.saturating_mul(dtype.size());
-    let Some(data) = rest.get(..needed) else {
-        fail!(
-            "the array should have {needed} bytes and has {}",
-            rest.len()
-        );
-    };
-    let swapped;
-    let data = if is_foreign(element.endianness()) {
-        swapped = swap(data, part_size(dtype));
-        &swapped
-    } else {
-        data
-    };
-    Ok(Tensor::from_bytes(dtype, &shape, &order, data)?)
 }
 
 fn parse_safetensors(file: &[u8], key: Option<&str>) -> Result<Tensor> {
@@ -140,10 +87,6 @@ fn parse_safetensors(file: &[u8], key: Option<&str>) -> Result<Tensor> {
     };
     let shape = tensor.shape();
     let order = identity_order(shape.len())?;
-    if cfg!(target_endian = "big") {
-        let data = swap(tensor.data(), part_size(dtype));
-        return Ok(Tensor::from_bytes(dtype, shape, order, &data)?);
-    }
     Ok(Tensor::from_bytes(dtype, shape, order, tensor.data())?)
 }
 
@@ -161,72 +104,9 @@ fn some(names: &[&str]) -> String {
     }
 }
 
-fn is_foreign(order: Endianness) -> bool {
-    match order {
-        Endianness::Little => cfg!(target_endian = "big"),
-        Endianness::Big => cfg!(target_endian = "little"),
-        Endianness::Irrelevant => false,
-    }
-}
-
-/// The bytes that change places when the byte order does.
-fn part_size(dtype: DType) -> usize {
-    if dtype.is_complex() {
-        dtype.size() / 2
-    } else {
-        dtype.size()
-    }
-}
-
-fn swap(data: &[u8], size: usize) -> Vec<u8> {
-    let mut data = data.to_vec();
-    for element in data.chunks_exact_mut(size) {
-        element.reverse();
-    }
-    data
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn npy_file(header: &str, data: &[u8]) -> Vec<u8> {
-        let mut file = b"\x93NUMPY\x01\x00".to_vec();
-        let text = format!("{header}\n");
-        file.extend((text.len() as u16).to_le_bytes());
-        file.extend(text.as_bytes());
-        file.extend(data);
-        file
-    }
-
-    #[test]
-    fn an_array_of_the_other_byte_order_is_turned() {
-        let file = npy_file(
-            "{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }",
-            &[0, 1, 1, 0],
-        );
-        assert_eq!(parse_npy(&file).unwrap().data::<i16>().unwrap(), [1, 256]);
-    }
-
-    #[test]
-    fn an_array_in_fortran_order_keeps_its_logical_order() {
-        let file = npy_file(
-            "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }",
-            &[0, 3, 1, 4, 2, 5],
-        );
-        let tensor = parse_npy(&file).unwrap().to_row_major().unwrap();
-        assert_eq!(tensor.data::<u8>().unwrap(), [0, 1, 2, 3, 4, 5]);
-    }
-
-    #[test]
-    fn an_array_that_is_cut_off_is_refused() {
-        let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }";
-        let failure = parse_npy(&npy_file(header, &[0; 7])).unwrap_err();
-        assert_eq!(failure.message(), "the array should have 8 bytes and has 7");
-        assert!(parse_npy(b"\x93NUM").is_err());
-        let huge = "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 8), }";
-        assert!(parse_npy(&npy_file(huge, &[])).is_err());
-    }
 
     #[test]
     fn an_unknown_key_is_answered_with_the_known_ones() {
