@@ -154,7 +154,17 @@ mod tests {
 
     #[test]
     fn bf16_is_rounded_as_the_crate_half_rounds() {
-        let values = [0.0, -0.0, 1.0, 1.003_906_2, 1.011_718_8, 3.4e38, f32::INFINITY, -1e-40, 0.1];
+        let values = [
+            0.0,
+            -0.0,
+            1.0,
+            1.003_906_2,
+            1.011_718_8,
+            3.4e38,
+            f32::INFINITY,
+            -1e-40,
+            0.1,
+        ];
         for value in values {
             assert_eq!(<bf16 as Float>::narrow(value), bf16::from_f32(value));
         }

@@ -3,7 +3,9 @@
 //! Most operators of this crate that look at more than one element at a time are written for one
 //! or two orders, which nearly all programs have. Others go through a copy in temporary memory.
 
-use thalweg_core::{Dims, Element, KernelCall, Result, TensorView, TensorViewMut, ensure, strides_of};
+use thalweg_core::{
+    Dims, Element, KernelCall, Result, TensorView, TensorViewMut, ensure, strides_of,
+};
 
 use crate::strided::Walk;
 
@@ -101,7 +103,9 @@ pub(crate) fn copy_strided<T: Copy>(
                     let value = from[run.offsets[0]];
                     target.for_each(|target| *target = value);
                 } else {
-                    target.zip(source).for_each(|(target, source)| *target = *source);
+                    target
+                        .zip(source)
+                        .for_each(|(target, source)| *target = *source);
                 }
             }
         }

@@ -30,7 +30,11 @@ fn softmax(call: &KernelCall<'_>, kind: Kind) -> Result<()> {
     let input = call.tensor(0)?;
     let dim = dimension(input.sizes(), call.int(1)?)?;
     let half_to_float = call.bool(2)? && input.dtype() == DType::F16;
-    let expected = if half_to_float { DType::F32 } else { input.dtype() };
+    let expected = if half_to_float {
+        DType::F32
+    } else {
+        input.dtype()
+    };
     let mut out = call.output(3, input.sizes())?;
     ensure!(
         out.dtype() == expected,
@@ -125,7 +129,9 @@ fn maximum<R: Exp>(data: &[R]) -> R {
         }
     }
     // What is not a number is left out here, and comes back with the difference to the maximum.
-    max.iter().chain(rest).fold(R::neg_infinity(), |a, b| larger(a, *b))
+    max.iter()
+        .chain(rest)
+        .fold(R::neg_infinity(), |a, b| larger(a, *b))
 }
 
 /// How many neighbours are computed together where the dimension is not the innermost.
@@ -196,7 +202,11 @@ impl Exp for f32 {
         p = p * r + 1.666_666_5e-1;
         p = p * r + 5e-1;
         let y = p * r * r + r + 1.0;
-        let power = shifted.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127) << 23;
+        let power = shifted
+            .to_bits()
+            .wrapping_sub(ROUND.to_bits())
+            .wrapping_add(127)
+            << 23;
         let y = y * f32::from_bits(power);
         if self < LOWEST { 0.0 } else { y }
     }
@@ -218,7 +228,11 @@ mod tests {
     fn f32s(operator: &str, data: &[f32], sizes: &[usize], dim: i64) -> Vec<f32> {
         let input = Tensor::from_slice(data, sizes).unwrap();
         let out = Tensor::zeros(DType::F32, sizes).unwrap();
-        run(operator, &input, dim, out).unwrap().data::<f32>().unwrap().to_vec()
+        run(operator, &input, dim, out)
+            .unwrap()
+            .data::<f32>()
+            .unwrap()
+            .to_vec()
     }
 
     fn assert_close(found: &[f32], expected: &[f32]) {
@@ -244,18 +258,50 @@ mod tests {
 
     #[test]
     fn rows_sum_to_one() {
-        let found = f32s("aten::_softmax.out", &[1.0, 2.0, 3.0, 1000.0, 1000.0, -1000.0], &[2, 3], -1);
-        assert_close(&found, &[0.090_030_57, 0.244_728_48, 0.665_240_94, 0.5, 0.5, 0.0]);
+        let found = f32s(
+            "aten::_softmax.out",
+            &[1.0, 2.0, 3.0, 1000.0, 1000.0, -1000.0],
+            &[2, 3],
+            -1,
+        );
+        assert_close(
+            &found,
+            &[0.090_030_57, 0.244_728_48, 0.665_240_94, 0.5, 0.5, 0.0],
+        );
     }
 
     #[test]
     fn a_dimension_that_is_not_the_innermost_is_normalized_by_columns() {
-        let found = f32s("aten::_softmax.out", &[1.0, 5.0, 2.0, 5.0, 3.0, 5.0], &[3, 2], 0);
+        let found = f32s(
+            "aten::_softmax.out",
+            &[1.0, 5.0, 2.0, 5.0, 3.0, 5.0],
+            &[3, 2],
+            0,
+        );
         let third = 1.0 / 3.0;
-        let expected = [0.090_030_57, third, 0.244_728_48, third, 0.665_240_94, third];
+        let expected = [
+            0.090_030_57,
+            third,
+            0.244_728_48,
+            third,
+            0.665_240_94,
+            third,
+        ];
         assert_close(&found, &expected);
-        let found = f32s("aten::_log_softmax.out", &[1.0, 5.0, 2.0, 5.0, 3.0, 5.0], &[3, 2], -2);
-        let expected = [-2.407_606, -1.098_612_3, -1.407_606, -1.098_612_3, -0.407_605_95, -1.098_612_3];
+        let found = f32s(
+            "aten::_log_softmax.out",
+            &[1.0, 5.0, 2.0, 5.0, 3.0, 5.0],
+            &[3, 2],
+            -2,
+        );
+        let expected = [
+            -2.407_606,
+            -1.098_612_3,
+            -1.407_606,
+            -1.098_612_3,
+            -0.407_605_95,
+            -1.098_612_3,
+        ];
         assert_close(&found, &expected);
     }
 
@@ -263,17 +309,30 @@ mod tests {
     fn long_rows_are_normalized_as_short_ones() {
         let data: Vec<f32> = (0..75).map(|i| (i % 7) as f32).collect();
         let total: f64 = data.iter().map(|&x| f64::from(x).exp()).sum();
-        let expected: Vec<_> = data.iter().map(|&x| (f64::from(x).exp() / total) as f32).collect();
+        let expected: Vec<_> = data
+            .iter()
+            .map(|&x| (f64::from(x).exp() / total) as f32)
+            .collect();
         assert_close(&f32s("aten::_softmax.out", &data, &[75], 0), &expected);
-        let expected: Vec<_> =
-            data.iter().map(|&x| (f64::from(x) - total.ln()) as f32).collect();
-        assert_close(&f32s("aten::_log_softmax.out", &data, &[1, 75], 1), &expected);
+        let expected: Vec<_> = data
+            .iter()
+            .map(|&x| (f64::from(x) - total.ln()) as f32)
+            .collect();
+        assert_close(
+            &f32s("aten::_log_softmax.out", &data, &[1, 75], 1),
+            &expected,
+        );
     }
 
     #[test]
     fn minus_infinity_has_no_share_and_a_row_of_it_is_not_a_number() {
         let masked = f32::NEG_INFINITY;
-        let found = f32s("aten::_softmax.out", &[masked, 0.0, masked, masked], &[2, 2], 1);
+        let found = f32s(
+            "aten::_softmax.out",
+            &[masked, 0.0, masked, masked],
+            &[2, 2],
+            1,
+        );
         assert_eq!(found[..2], [0.0, 1.0]);
         assert!(found[2].is_nan() && found[3].is_nan());
         let found = f32s("aten::_log_softmax.out", &[masked, 0.0], &[2], 0);
@@ -297,7 +356,10 @@ mod tests {
     #[test]
     fn inputs_and_outputs_may_lie_in_other_dim_orders() {
         // Shape [1, 2, 1, 2]: channels (0, 1) at the first pixel, (0, 3) at the second.
-        let bytes: Vec<u8> = [0f32, 1.0, 0.0, 3.0].iter().flat_map(|x| x.to_ne_bytes()).collect();
+        let bytes: Vec<u8> = [0f32, 1.0, 0.0, 3.0]
+            .iter()
+            .flat_map(|x| x.to_ne_bytes())
+            .collect();
         let input = Tensor::from_bytes(DType::F32, &[1, 2, 1, 2], &[0, 2, 3, 1], &bytes).unwrap();
         let expected = [0.268_941_43, 0.731_058_6, 0.047_425_87, 0.952_574_1];
         let out = Tensor::zeros_in_order(DType::F32, &[1, 2, 1, 2], &[0, 2, 3, 1]).unwrap();

@@ -77,7 +77,11 @@ impl Geometry {
         let Some(large_channels) = per_group.checked_mul(groups) else {
             bail!(Operator, "there are too many channels");
         };
-        let expected = if transposed { small_channels } else { large_channels };
+        let expected = if transposed {
+            small_channels
+        } else {
+            large_channels
+        };
         ensure!(
             small_channels % groups == 0 && input[1] == expected,
             Operator,
@@ -118,7 +122,11 @@ impl Geometry {
                 ),
             };
         }
-        let (large, small) = if transposed { (computed, given) } else { (given, computed) };
+        let (large, small) = if transposed {
+            (computed, given)
+        } else {
+            (given, computed)
+        };
         let side = |channels, sizes| Side {
             channels,
             sizes,
@@ -300,4 +308,3 @@ fn in_space(sizes: &[usize], fill: usize) -> [usize; 3] {
     }
     all
 }
-

@@ -10,9 +10,7 @@ mod passes;
 #[cfg(test)]
 mod tests;
 
-use thalweg_core::{
-    Dims, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, ensure,
-};
+use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, ensure};
 
 use crate::dispatch::dispatch;
 use crate::float::{Float, Real, compute_into, widened};
@@ -48,7 +46,11 @@ fn convolution<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> 
     let at = Positions { stride: 3 };
     let (mut geometry, transposed) = Geometry::read(call, at, input.sizes(), weight.sizes())?;
     let rank = input.rank();
-    let output = if transposed { geometry.large } else { geometry.small };
+    let output = if transposed {
+        geometry.large
+    } else {
+        geometry.small
+    };
     let sizes = output.shape(geometry.batch, rank)?;
     if let Some(bias) = &bias {
         ensure!(
@@ -69,8 +71,11 @@ fn convolution<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> 
     let layout_in = Layout::to_read(&input, guess.unwrap_or(Layout::ChannelsFirst));
     let layout_out =
         Layout::of(&sizes, out.dim_order(), layout_in).unwrap_or(Layout::ChannelsFirst);
-    (geometry.large.layout, geometry.small.layout) =
-        if transposed { (layout_out, layout_in) } else { (layout_in, layout_out) };
+    (geometry.large.layout, geometry.small.layout) = if transposed {
+        (layout_out, layout_in)
+    } else {
+        (layout_in, layout_out)
+    };
     let data = read_as::<T>(call, input, layout_in.order(rank))?;
     let [large_per_group, small_per_group] = geometry.channels_per_group();
     let depthwise = !transposed
@@ -99,7 +104,11 @@ fn backward<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> {
     let at = Positions { stride: 4 };
     let (mut geometry, transposed) = Geometry::read(call, at, input.sizes(), weight.sizes())?;
     let rank = input.rank();
-    let output = if transposed { geometry.large } else { geometry.small };
+    let output = if transposed {
+        geometry.large
+    } else {
+        geometry.small
+    };
     let sizes = output.shape(geometry.batch, rank)?;
     ensure!(
         *sizes == *gradient.sizes(),
@@ -132,7 +141,11 @@ fn backward<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> {
     }
     if mask[1] {
         let input = read_as::<T>(call, input, order)?;
-        let (large, small) = if transposed { (gradient, input) } else { (input, gradient) };
+        let (large, small) = if transposed {
+            (gradient, input)
+        } else {
+            (input, gradient)
+        };
         let mut out = call.output(12, &shape)?;
         write_as::<T>(call, &mut out, order, |out| {
             geometry.weight_gradient(call, large, small, out)

@@ -220,10 +220,7 @@ impl Geometry {
 
     /// Calls `each` for every group of every image, with where it starts in the large side, the
     /// weights and the small side.
-    fn for_each_part(
-        &self,
-        mut each: impl FnMut(usize, usize, usize) -> Result<()>,
-    ) -> Result<()> {
+    fn for_each_part(&self, mut each: impl FnMut(usize, usize, usize) -> Result<()>) -> Result<()> {
         let [large, small] = self.channels_per_group();
         for image in 0..self.batch {
             for group in 0..self.groups {
@@ -268,6 +265,16 @@ fn add_scaled<T: Compute>(to: &mut [T], from: &[T], step: usize, weight: T) {
         1 => {
             for (to, from) in to.iter_mut().zip(from) {
                 *to += weight * *from;
+            }
+        }
+        2 => {
+            // In pairs, which can be loaded by vectors.
+            let Some((last, to)) = to.split_last_mut() else {
+                return;
+            };
+            *last += weight * from[2 * to.len()];
+            for (to, from) in to.iter_mut().zip(from.as_chunks::<2>().0) {
+                *to += weight * from[0];
             }
         }
         _ => {

@@ -74,7 +74,8 @@ fn layer_norm<T: Float>(call: &KernelCall<'_>) -> Result<()> {
     let sizes = input.sizes();
     let outer = sizes.len().checked_sub(normalized.len()).filter(|&outer| {
         let inner = sizes[outer..].iter().zip(normalized);
-        !normalized.is_empty() && { inner }.all(|(&size, &expected)| i64::try_from(size) == Ok(expected))
+        !normalized.is_empty() && { inner }
+            .all(|(&size, &expected)| i64::try_from(size) == Ok(expected))
     });
     let Some(outer) = outer else {
         bail!(
@@ -115,7 +116,11 @@ fn layer_norm<T: Float>(call: &KernelCall<'_>) -> Result<()> {
     let mut sizes = Dims::from_slice(sizes)?;
     sizes[outer..].fill(1);
     store(call, call.output(6, &sizes)?, stats.iter().step_by(2))?;
-    store(call, call.output(7, &sizes)?, stats.iter().skip(1).step_by(2))
+    store(
+        call,
+        call.output(7, &sizes)?,
+        stats.iter().skip(1).step_by(2),
+    )
 }
 
 fn group_norm<T: Float>(call: &KernelCall<'_>) -> Result<()> {
@@ -151,8 +156,7 @@ fn group_norm<T: Float>(call: &KernelCall<'_>) -> Result<()> {
                 let one = num_traits::One::one();
                 let scale = stats[2 * group + 1] * weight.map_or(one, |weight| weight[channel]);
                 let zero = num_traits::Zero::zero();
-                let shift =
-                    bias.map_or(zero, |bias| bias[channel]) - stats[2 * group] * scale;
+                let shift = bias.map_or(zero, |bias| bias[channel]) - stats[2 * group] * scale;
                 for (y, x) in out.iter_mut().zip(&data[plane * positions..]) {
                     *y = *x * scale + shift;
                 }
@@ -160,8 +164,16 @@ fn group_norm<T: Float>(call: &KernelCall<'_>) -> Result<()> {
             })
         })
     })?;
-    store(call, call.output(9, &[batch, groups])?, stats.iter().step_by(2))?;
-    store(call, call.output(10, &[batch, groups])?, stats.iter().skip(1).step_by(2))
+    store(
+        call,
+        call.output(9, &[batch, groups])?,
+        stats.iter().step_by(2),
+    )?;
+    store(
+        call,
+        call.output(10, &[batch, groups])?,
+        stats.iter().skip(1).step_by(2),
+    )
 }
 
 /// The running mean and variance of a batch normalization.
@@ -215,11 +227,17 @@ fn batch_norm_of<T: Float>(
         channels
     };
     if let Running::Update(mean, variance) = running {
+        check_running(&mean.view(), channels)?;
+        check_running(&variance.view(), channels)?;
         let count = data.len() / channels.max(1);
         let unbiased = count as f64 / count.saturating_sub(1) as f64;
         update(mean, momentum, stats.iter().step_by(2).copied())?;
         let variances = stats.iter().skip(1).step_by(2);
-        update(variance, momentum, variances.map(|variance| variance * unbiased))?;
+        update(
+            variance,
+            momentum,
+            variances.map(|variance| variance * unbiased),
+        )?;
     }
     for stats in stats.chunks_exact_mut(2) {
         stats[1] = 1.0 / (stats[1] + eps).sqrt();
@@ -276,11 +294,7 @@ fn scale_channels<R: Real>(
 }
 
 /// Mean and variance of each channel, one after the other in `stats`.
-fn channel_moments<R: Real>(
-    data: &[R],
-    [_, channels, inner]: [usize; 3],
-    stats: &mut [f64],
-) {
+fn channel_moments<R: Real>(data: &[R], [_, channels, inner]: [usize; 3], stats: &mut [f64]) {
     let count = (data.len() / channels.max(1)) as f64;
     stats.fill(0.0);
     for moment in 0..2 {
@@ -292,7 +306,11 @@ fn channel_moments<R: Real>(
             };
             stats[moment] += sum;
         }
-        stats.iter_mut().skip(moment).step_by(2).for_each(|stat| *stat /= count);
+        stats
+            .iter_mut()
+            .skip(moment)
+            .step_by(2)
+            .for_each(|stat| *stat /= count);
     }
 }
 
@@ -306,17 +324,23 @@ fn row_stats<'a, R: Real>(
 ) -> Result<&'a [R]> {
     let stats = call.temporary::<R>(rows.saturating_mul(2))?;
     let group = (4096 / len.max(1)).max(1);
-    for_each_chunk(call.threads(), data.len().saturating_mul(4), stats, 2 * group, |index, stats| {
-        for (row, stats) in stats.chunks_exact_mut(2).enumerate() {
-            let row = &data[(index * group + row) * len..][..len];
-            let count = R::of(len as f64);
-            let mean = sum(row, |x| x) / count;
-            let variance = sum(row, |x| (x - mean) * (x - mean)) / count;
-            stats[0] = mean;
-            stats[1] = (variance + R::of(eps)).sqrt().recip();
-        }
-        Ok(())
-    })?;
+    for_each_chunk(
+        call.threads(),
+        data.len().saturating_mul(4),
+        stats,
+        2 * group,
+        |index, stats| {
+            for (row, stats) in stats.chunks_exact_mut(2).enumerate() {
+                let row = &data[(index * group + row) * len..][..len];
+                let count = R::of(len as f64);
+                let mean = sum(row, |x| x) / count;
+                let variance = sum(row, |x| (x - mean) * (x - mean)) / count;
+                stats[0] = mean;
+                stats[1] = (variance + R::of(eps)).sqrt().recip();
+            }
+            Ok(())
+        },
+    )?;
     Ok(stats)
 }
 
@@ -325,9 +349,13 @@ fn sum<R: Real>(data: &[R], of: impl Fn(R) -> R) -> R {
     let mut sums = [R::zero(); 16];
     let (chunks, rest) = data.as_chunks::<16>();
     for chunk in chunks {
-        sums.iter_mut().zip(chunk).for_each(|(sum, x)| *sum += of(*x));
+        sums.iter_mut()
+            .zip(chunk)
+            .for_each(|(sum, x)| *sum += of(*x));
     }
-    sums.iter_mut().zip(rest).for_each(|(sum, x)| *sum += of(*x));
+    sums.iter_mut()
+        .zip(rest)
+        .for_each(|(sum, x)| *sum += of(*x));
     sums.into_iter().sum()
 }
 
@@ -368,18 +396,23 @@ fn load<'s>(
     channels: usize,
     stats: impl Iterator<Item = &'s mut f64>,
 ) -> Result<()> {
-    ensure!(
-        view.sizes() == [channels],
-        Operator,
-        "a mean or variance of shape {:?} does not fit {channels} channels",
-        view.sizes()
-    );
+    check_running(view, channels)?;
     dispatch!(view.dtype(), float => T, {
         for (stat, value) in stats.zip(view.data::<T>()?) {
             *stat = value.widen().double();
         }
         Ok(())
     })
+}
+
+fn check_running(view: &TensorView<'_>, channels: usize) -> Result<()> {
+    ensure!(
+        view.sizes() == [channels],
+        Operator,
+        "a mean or variance of shape {:?} does not fit {channels} channels",
+        view.sizes()
+    );
+    Ok(())
 }
 
 /// Writes means or deviations in the type and dim order of the output.

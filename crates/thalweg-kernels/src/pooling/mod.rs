@@ -1,10 +1,12 @@
 //! Pooling in two dimensions: the largest element, or the mean, of each window.
 
-mod window;
 #[cfg(test)]
 mod tests;
+mod window;
 
-use thalweg_core::{Dims, Element, KernelCall, KernelRegistry, Result, bail, bf16, ensure, f16, numel};
+use thalweg_core::{
+    Dims, Element, KernelCall, KernelRegistry, Result, bail, bf16, ensure, f16, numel,
+};
 
 use crate::dispatch::dispatch;
 use crate::float::{Float, Real, compute_into, widened};
@@ -46,7 +48,10 @@ trait Ordered: Element + PartialOrd {
     #[inline(always)]
     fn replaces(self, best: Self) -> bool {
         // What is not a number is the largest, and of several the last.
-        #[allow(clippy::eq_op, reason = "this is how generic elements are asked for it")]
+        #[allow(
+            clippy::eq_op,
+            reason = "this is how generic elements are asked for it"
+        )]
         let not_a_number = self != self;
         self > best || not_a_number
     }
@@ -103,16 +108,24 @@ impl MaxPool {
         indices: &mut [i64],
     ) -> Result<()> {
         let [height, width] = self.axes.map(|axis| axis.output);
-        let work = out.len().saturating_mul(self.axes[0].kernel * self.axes[1].kernel);
+        let work = out
+            .len()
+            .saturating_mul(self.axes[0].kernel * self.axes[1].kernel);
         let channels = self.images.channels;
         match self.layout {
             Layout::ChannelsFirst => {
                 let both = (out, indices);
-                for_each_chunk_of_two(threads, work, both, height.saturating_mul(width), |plane, out, indices| {
-                    let size = self.images.positions();
-                    self.plane(&data[plane * size..][..size], out, indices);
-                    Ok(())
-                })
+                for_each_chunk_of_two(
+                    threads,
+                    work,
+                    both,
+                    height.saturating_mul(width),
+                    |plane, out, indices| {
+                        let size = self.images.positions();
+                        self.plane(&data[plane * size..][..size], out, indices);
+                        Ok(())
+                    },
+                )
             }
             Layout::ChannelsLast => {
                 let both = (out, indices);
@@ -139,11 +152,14 @@ impl MaxPool {
                 let column = columns.taps(x);
                 let (mut best, mut at) = (T::LOWEST, row.start * width + column.start);
                 for y in row.indices() {
-                    for x in column.indices() {
-                        let value = data[y * width + x];
-                        if value.replaces(best) {
-                            (best, at) = (value, y * width + x);
-                        }
+                    let mut x = column.start;
+                    let line = &data[y * width..][..width];
+                    while x < column.end {
+                        let value = line[x];
+                        let replaces = value.replaces(best);
+                        best = if replaces { value } else { best };
+                        at = if replaces { y * width + x } else { at };
+                        x += column.step;
                     }
                 }
                 (*out, *index) = (best, at as i64);
@@ -183,7 +199,8 @@ fn max_pool_backward<T: Float>(call: &KernelCall<'_>) -> Result<()> {
     let size = images.positions();
     let sizes = gradient.sizes();
     ensure!(
-        sizes == indices.sizes() && sizes.len() == input.rank()
+        sizes == indices.sizes()
+            && sizes.len() == input.rank()
             && sizes[..sizes.len() - 2] == input.sizes()[..sizes.len() - 2],
         Operator,
         "a gradient of shape {sizes:?} and indices of shape {:?} do not fit an input of shape {:?}",
@@ -201,10 +218,15 @@ fn max_pool_backward<T: Float>(call: &KernelCall<'_>) -> Result<()> {
             if pooled == 0 || size == 0 {
                 return Ok(());
             }
-            let planes = gradient.chunks_exact(pooled).zip(indices.chunks_exact(pooled));
+            let planes = gradient
+                .chunks_exact(pooled)
+                .zip(indices.chunks_exact(pooled));
             for (out, (gradient, indices)) in out.chunks_exact_mut(size).zip(planes) {
                 for (gradient, &index) in gradient.iter().zip(indices) {
-                    match usize::try_from(index).ok().and_then(|index| out.get_mut(index)) {
+                    match usize::try_from(index)
+                        .ok()
+                        .and_then(|index| out.get_mut(index))
+                    {
                         Some(out) => *out += *gradient,
                         None => bail!(
                             OutOfBounds,
@@ -223,7 +245,11 @@ fn avg_pool<T: Float>(call: &KernelCall<'_>) -> Result<()> {
     let axes = Axis::read(call, images.sizes, 1, None, call.bool(4)?)?;
     let with_padding = call.bool(5)?;
     let divisor = call.optional_int(6)?;
-    ensure!(divisor != Some(0), Operator, "a mean cannot be divided by 0");
+    ensure!(
+        divisor != Some(0),
+        Operator,
+        "a mean cannot be divided by 0"
+    );
     let spans = |axis: usize, index: usize| {
         let mut span = axes[axis].span(index);
         if !with_padding {
@@ -231,7 +257,14 @@ fn avg_pool<T: Float>(call: &KernelCall<'_>) -> Result<()> {
         }
         span
     };
-    average::<T>(call, images, axes.map(|axis| axis.output), spans, divisor, 7)
+    average::<T>(
+        call,
+        images,
+        axes.map(|axis| axis.output),
+        spans,
+        divisor,
+        7,
+    )
 }
 
 fn adaptive_avg_pool<T: Float>(call: &KernelCall<'_>) -> Result<()> {
@@ -247,8 +280,11 @@ fn adaptive_avg_pool<T: Float>(call: &KernelCall<'_>) -> Result<()> {
     let output = [height, width];
     let spans = |axis: usize, index: usize| {
         // In 128 bits, nothing of this overflows.
-        let (input, output, index) =
-            (images.sizes[axis] as u128, output[axis] as u128, index as u128);
+        let (input, output, index) = (
+            images.sizes[axis] as u128,
+            output[axis] as u128,
+            index as u128,
+        );
         let start = (index * input / output) as usize;
         let end = ((index + 1) * input).div_ceil(output) as usize;
         let count = end - start;

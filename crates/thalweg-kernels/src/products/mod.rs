@@ -15,11 +15,12 @@ use thalweg_core::{
 };
 
 pub(crate) use factor::Factor;
+use gemm::PARALLEL_WORK;
 pub(crate) use gemm::{Matrix, MatrixMut};
 
 use crate::dispatch::dispatch;
 use crate::layout::{copy_strided, fill_in_order, laid_out};
-use factor::{PARALLEL_WORK, dispatch_factor};
+use factor::dispatch_factor;
 use num_traits::Zero;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -92,10 +93,15 @@ fn product(
         (&[k], &[k2]) => ([1, 1, k], [1, k2, 1], Dims::new()),
         (&[m, k], &[k2]) => ([1, m, k], [1, k2, 1], Dims::from_slice(&[m])?),
         (&[m, k], &[k2, n]) => ([1, m, k], [1, k2, n], Dims::from_slice(&[m, n])?),
-        (&[batch, m, k], &[batch2, k2, n]) if batch == batch2 => {
-            ([batch, m, k], [batch, k2, n], Dims::from_slice(&[batch, m, n])?)
-        }
-        _ => bail!(Operator, "shapes {left:?} and {right:?} cannot be multiplied"),
+        (&[batch, m, k], &[batch2, k2, n]) if batch == batch2 => (
+            [batch, m, k],
+            [batch, k2, n],
+            Dims::from_slice(&[batch, m, n])?,
+        ),
+        _ => bail!(
+            Operator,
+            "shapes {left:?} and {right:?} cannot be multiplied"
+        ),
     };
     ensure!(
         shape_a[2] == shape_b[1],
@@ -299,7 +305,9 @@ fn broadcast(view: &TensorView<'_>, sizes: &[usize]) -> Result<Dims> {
     let own = view.sizes();
     let added = sizes.len().checked_sub(own.len());
     let fits = added.is_some_and(|added| {
-        own.iter().zip(&sizes[added..]).all(|(&own, &size)| own == size || own == 1)
+        own.iter()
+            .zip(&sizes[added..])
+            .all(|(&own, &size)| own == size || own == 1)
     });
     let (Some(added), true) = (added, fits) else {
         bail!(Operator, "shape {own:?} does not broadcast to {sizes:?}");
