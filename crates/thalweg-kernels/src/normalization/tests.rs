@@ -58,7 +58,7 @@ fn layers_are_normalized_row_by_row() {
             -0.534_520_57,
             5.008_905_4,
             -0.707_105,
-            -1.414_21,
+            -2.0 * 0.707_105,
             5.242_63,
         ];
         assert_close(&results[5], &[2, 3], &expected);
