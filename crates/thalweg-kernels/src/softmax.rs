@@ -215,7 +215,7 @@ impl Exp for f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::{Argument, Tensor, bf16};
+    use thalweg_core::{Tensor, bf16};
 
     fn run(operator: &str, input: &Tensor, dim: i64, out: Tensor) -> Result<Tensor> {
         let mut registry = KernelRegistry::new();

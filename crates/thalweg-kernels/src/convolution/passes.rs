@@ -267,6 +267,16 @@ fn add_scaled<T: Compute>(to: &mut [T], from: &[T], step: usize, weight: T) {
                 *to += weight * *from;
             }
         }
+        2 => {
+            // In pairs, which can be loaded by vectors.
+            let Some((last, to)) = to.split_last_mut() else {
+                return;
+            };
+            *last += weight * from[2 * to.len()];
+            for (to, from) in to.iter_mut().zip(from.as_chunks::<2>().0) {
+                *to += weight * from[0];
+            }
+        }
         _ => {
             for (to, from) in to.iter_mut().zip(from.iter().step_by(step)) {
                 *to += weight * *from;

@@ -227,6 +227,8 @@ fn batch_norm_of<T: Float>(
         channels
     };
     if let Running::Update(mean, variance) = running {
+        check_running(&mean.view(), channels)?;
+        check_running(&variance.view(), channels)?;
         let count = data.len() / channels.max(1);
         let unbiased = count as f64 / count.saturating_sub(1) as f64;
         update(mean, momentum, stats.iter().step_by(2).copied())?;
@@ -394,18 +396,23 @@ fn load<'s>(
     channels: usize,
     stats: impl Iterator<Item = &'s mut f64>,
 ) -> Result<()> {
-    ensure!(
-        view.sizes() == [channels],
-        Operator,
-        "a mean or variance of shape {:?} does not fit {channels} channels",
-        view.sizes()
-    );
+    check_running(view, channels)?;
     dispatch!(view.dtype(), float => T, {
         for (stat, value) in stats.zip(view.data::<T>()?) {
             *stat = value.widen().double();
         }
         Ok(())
     })
+}
+
+fn check_running(view: &TensorView<'_>, channels: usize) -> Result<()> {
+    ensure!(
+        view.sizes() == [channels],
+        Operator,
+        "a mean or variance of shape {:?} does not fit {channels} channels",
+        view.sizes()
+    );
+    Ok(())
 }
 
 /// Writes means or deviations in the type and dim order of the output.

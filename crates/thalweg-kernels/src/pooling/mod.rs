@@ -152,11 +152,14 @@ impl MaxPool {
                 let column = columns.taps(x);
                 let (mut best, mut at) = (T::LOWEST, row.start * width + column.start);
                 for y in row.indices() {
-                    for x in column.indices() {
-                        let value = data[y * width + x];
-                        if value.replaces(best) {
-                            (best, at) = (value, y * width + x);
-                        }
+                    let mut x = column.start;
+                    let line = &data[y * width..][..width];
+                    while x < column.end {
+                        let value = line[x];
+                        let replaces = value.replaces(best);
+                        best = if replaces { value } else { best };
+                        at = if replaces { y * width + x } else { at };
+                        x += column.step;
                     }
                 }
                 (*out, *index) = (best, at as i64);

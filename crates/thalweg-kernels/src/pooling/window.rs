@@ -35,8 +35,8 @@ pub(super) struct Axis {
 pub(super) struct Taps {
     /// The first that is not before the input.
     pub(super) start: usize,
-    end: usize,
-    step: usize,
+    pub(super) end: usize,
+    pub(super) step: usize,
 }
 
 /// A window without gaps along one axis: where it is within the input, and how many positions

@@ -4,11 +4,8 @@ use num_traits::{WrappingAdd, WrappingMul, Zero};
 use rayon::prelude::*;
 use thalweg_core::{Complex32, Complex64, Element, Result, Scalar, bail, bf16, f16};
 
-use super::gemm::{Matrix, MatrixMut, Native, gemm};
+use super::gemm::{Matrix, MatrixMut, Native, PARALLEL_WORK, gemm};
 use crate::float::Float;
-
-/// How many multiplications are worth waking other threads for.
-pub(crate) const PARALLEL_WORK: usize = 1 << 18;
 
 /// An element type that matrices can have to be multiplied.
 ///
@@ -126,27 +123,12 @@ fn multiply_native<T: Native>(
     [keep, scale]: [T; 2],
     threads: usize,
 ) -> Result<()> {
-    // A product with a vector is one stream through the matrix, which `gemm` leaves to one thread.
+    // A vector on the right as one on the left: products of few rows have a way of their own.
     if out.rows() > 1 && out.columns() == 1 {
         let (a, b) = (b.transposed(), a.transposed());
         return multiply_native(out.transposed(), a, b, [keep, scale], threads);
     }
-    let columns = out.columns();
-    let work = a.columns().saturating_mul(columns);
-    if out.rows() != 1 || out.column_stride() != 1 || threads == 1 || work < PARALLEL_WORK {
-        return gemm(&mut out, a, b, keep, scale, threads);
-    }
-    // Whole cache lines to each thread.
-    let share = columns.div_ceil(threads).next_multiple_of(64);
-    out.data()[..columns]
-        .par_chunks_mut(share)
-        .enumerate()
-        .try_for_each(|(index, out)| {
-            let count = out.len();
-            let mut out = MatrixMut::new(out, [1, count], [count, 1])?;
-            let b = b.columns_from(index * share, count)?;
-            gemm(&mut out, a, b, keep, scale, 1)
-        })
+    gemm(&mut out, a, b, keep, scale, threads)
 }
 
 macro_rules! integer {

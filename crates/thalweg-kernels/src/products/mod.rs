@@ -15,11 +15,12 @@ use thalweg_core::{
 };
 
 pub(crate) use factor::Factor;
+use gemm::PARALLEL_WORK;
 pub(crate) use gemm::{Matrix, MatrixMut};
 
 use crate::dispatch::dispatch;
 use crate::ordering::{copy_strided, fill_in_order, laid_out};
-use factor::{PARALLEL_WORK, dispatch_factor};
+use factor::dispatch_factor;
 use num_traits::Zero;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
