@@ -10,7 +10,7 @@ use std::time::Duration;
 use cudarc::driver::sys::CUresult;
 
 use crate::callback;
-use crate::clock::{Clock, Point};
+use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::event::Recorded;
 use crate::report::{ReportKind, Site};
@@ -103,13 +103,17 @@ impl Deref for Call {
     type Target = Driver;
 
     fn deref(&self) -> &Driver {
-        self.driver.as_ref().expect("the state is only away during a wait")
+        self.driver
+            .as_ref()
+            .expect("the state is only away during a wait")
     }
 }
 
 impl DerefMut for Call {
     fn deref_mut(&mut self) -> &mut Driver {
-        self.driver.as_mut().expect("the state is only away during a wait")
+        self.driver
+            .as_mut()
+            .expect("the state is only away during a wait")
     }
 }
 
@@ -120,6 +124,18 @@ pub(crate) fn enter(
     rules: Rules,
     per_thread: bool,
     body: impl FnOnce(&mut Call) -> Answer,
+) -> Status {
+    let mut body = Some(body);
+    let mut once = |call: &mut Call| body.take().map_or(Ok(()), |body| body(call));
+    enter_any(name, rules, per_thread, &mut once)
+}
+
+/// There are hundreds of functions, but this is compiled only once.
+fn enter_any(
+    name: &'static str,
+    rules: Rules,
+    per_thread: bool,
+    body: &mut dyn FnMut(&mut Call) -> Answer,
 ) -> Status {
     let result = catch_unwind(AssertUnwindSafe(|| {
         SHARED.start();
@@ -146,7 +162,7 @@ impl Call {
         &mut self,
         rules: Rules,
         injected: Option<u32>,
-        body: impl FnOnce(&mut Self) -> Answer,
+        body: &mut dyn FnMut(&mut Self) -> Answer,
     ) -> Status {
         let refused = self.check(rules).err().or(injected.map(Status));
         match refused {
@@ -335,13 +351,5 @@ impl Call {
             }
         }
         done
-    }
-
-    /// Where the host is, for what it does to memory itself.
-    pub(crate) fn host_point(&self) -> Point {
-        Point {
-            slot: crate::clock::HOST,
-            epoch: self.host.get(crate::clock::HOST),
-        }
     }
 }

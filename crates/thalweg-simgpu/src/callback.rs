@@ -1,16 +1,16 @@
 //! Functions of others that work calls: host functions and kernels.
 
 use std::cell::Cell;
-use std::ffi::c_void;
 use std::collections::HashMap;
+use std::ffi::c_void;
 use std::ptr;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use crate::abi::{KernelEntry, LaunchView};
 use crate::clock::Clock;
-use crate::worker::SHARED;
 use crate::memory::Access;
 use crate::work::{KernelCall, Op};
+use crate::worker::SHARED;
 
 thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };

@@ -213,7 +213,6 @@ impl Driver {
             body,
             after,
             device,
-            external: false,
         };
         let index = self.graphs.get_mut(graph)?.add(node);
         self.set_frontier(capture, stream, vec![index]);

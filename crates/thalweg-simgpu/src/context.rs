@@ -32,7 +32,9 @@ pub(crate) enum ContextKind {
     Primary,
     Created,
     /// Behind a green context, with its multiprocessors.
-    Green { multiprocessors: u32 },
+    Green {
+        multiprocessors: u32,
+    },
 }
 
 impl Context {

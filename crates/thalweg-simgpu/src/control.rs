@@ -129,7 +129,7 @@ fn reset(config: Config) {
 /// # Safety
 /// The request must be `len` readable bytes, and `reply` is called with `user` and the answer.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn simgpu_request(
+pub(crate) unsafe extern "C" fn simgpu_request(
     request: *const u8,
     len: usize,
     reply: unsafe extern "C" fn(*mut c_void, *const u8, usize),
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn simgpu_request(
 /// The name and the sizes must be readable for as long as the call, and `function` and `release`
 /// must be callable with `user` on any thread, `function` on several at once.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn simgpu_register_kernel(
+pub(crate) unsafe extern "C" fn simgpu_register_kernel(
     name: *const u8,
     name_len: usize,
     sizes: *const usize,
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn simgpu_register_kernel(
 /// Checks an access of the host to memory that devices reach, and gives the number of reports that
 /// it made: 0 if all is well, or if the memory is ordinary.
 #[unsafe(no_mangle)]
-pub extern "C" fn simgpu_host_access(address: *const c_void, len: usize, write: u32) -> u32 {
+pub(crate) extern "C" fn simgpu_host_access(address: *const c_void, len: usize, write: u32) -> u32 {
     let mut driver = SHARED.lock();
     let driver = &mut *driver;
     let address = address as u64;
@@ -191,7 +191,11 @@ pub extern "C" fn simgpu_host_access(address: *const c_void, len: usize, write: 
         return 0;
     }
     let before = driver.reports.list().len();
-    let name = if write == 0 { "read by the host" } else { "write by the host" };
+    let name = if write == 0 {
+        "read by the host"
+    } else {
+        "write by the host"
+    };
     let site = driver.host_site(name);
     let clock = driver.host.clone();
     let point = crate::clock::Point {
@@ -203,8 +207,12 @@ pub extern "C" fn simgpu_host_access(address: *const c_void, len: usize, write: 
         clock: &clock,
     };
     // What is wrong is in the reports.
-    let _ = driver
-        .memory
-        .touch(address, len as u64, write != 0, &toucher, &mut driver.reports);
+    let _ = driver.memory.touch(
+        address,
+        len as u64,
+        write != 0,
+        &toucher,
+        &mut driver.reports,
+    );
     (driver.reports.list().len() - before) as u32
 }

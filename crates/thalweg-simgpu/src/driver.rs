@@ -182,7 +182,10 @@ impl Driver {
                 .collect(),
             _ => Vec::new(),
         };
-        slots.into_iter().filter_map(|slot| self.tail(slot)).collect()
+        slots
+            .into_iter()
+            .filter_map(|slot| self.tail(slot))
+            .collect()
     }
 
     /// The end of all work in a queue, if there ever was any.

@@ -150,7 +150,10 @@ mod tests {
         assert_eq!(faults.call("cuMemAlloc_v2"), None);
         assert_eq!(faults.counts().get("cuMemAlloc"), Some(&3));
         assert_eq!(base_name("cuStreamQuery_ptsz"), "cuStreamQuery");
-        assert_eq!(base_name("cuStreamGetCaptureInfo_v2_ptsz"), "cuStreamGetCaptureInfo");
+        assert_eq!(
+            base_name("cuStreamGetCaptureInfo_v2_ptsz"),
+            "cuStreamGetCaptureInfo"
+        );
     }
 
     #[test]

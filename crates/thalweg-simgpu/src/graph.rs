@@ -30,12 +30,12 @@ pub(crate) struct Node {
     /// The nodes that come before it.
     pub(crate) after: Vec<usize>,
     pub(crate) device: usize,
-    /// Whether it records or waits for an event outside of the graph.
-    pub(crate) external: bool,
 }
 
 /// A graph that can be launched.
 pub(crate) struct Exec {
+    /// The number of the graph that it was made of.
+    pub(crate) source: u64,
     pub(crate) nodes: Vec<Node>,
     /// All nodes, each after those it depends on.
     order: Vec<usize>,
@@ -105,6 +105,7 @@ impl Body {
             Self::Fill(_) => 2,
             Self::Host(_) => 3,
             Self::Marker => 5,
+            Self::Wait { .. } => 6,
             Self::Record { .. } => 7,
             Self::Alloc(_) => 10,
             Self::Free(_) => 11,
@@ -124,7 +125,10 @@ impl Driver {
     pub(crate) fn node(&self, handle: u64) -> Answer<(u64, usize)> {
         let offset = handle.wrapping_sub(NODES);
         let index = ((offset & 0xf_ffff) >> 4).checked_sub(1);
-        let graph = self.graphs.iter().find(|(_, graph)| graph.number == offset >> 20);
+        let graph = self
+            .graphs
+            .iter()
+            .find(|(_, graph)| graph.number == offset >> 20);
         match (graph, index) {
             (Some((handle, graph)), Some(index)) if (index as usize) < graph.nodes.len() => {
                 Ok((handle, index as usize))
@@ -142,7 +146,7 @@ impl Driver {
         let Some(order) = graph.order() else {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         };
-        let nodes = graph.nodes.clone();
+        let (nodes, source) = (graph.nodes.clone(), graph.number);
         let number = self.next_id();
         let device = self.contexts.get(context)?.device;
         // A node goes on in the lane of one that it depends on, if no other did so before.
@@ -163,6 +167,7 @@ impl Driver {
             };
         }
         Ok(self.execs.insert(Exec {
+            source,
             nodes,
             order,
             lanes,
@@ -190,6 +195,12 @@ impl Driver {
             for &after in &node.after {
                 is_leaf[after] = false;
                 before.extend(done[after].clone());
+            }
+            if let Body::Wait { event, id } = node.body
+                && self.events.id(event) == id
+                && let Ok(event) = self.events.get(event)
+            {
+                before.extend(event.recorded.clone());
             }
             let body = node.body.clone();
             let lane = lanes[index];

@@ -4,7 +4,6 @@
 pub(crate) struct GreenContext {
     /// The ordinary context behind it.
     pub(crate) context: u64,
-    pub(crate) device: usize,
     pub(crate) multiprocessors: u32,
 }
 

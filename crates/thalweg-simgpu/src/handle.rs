@@ -97,10 +97,13 @@ impl<T> Handles<T> {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
-        self.entries.iter().enumerate().filter_map(|(index, entry)| {
-            let entry = entry.as_ref()?;
-            Some((self.base + (index as u64 + 1) * STRIDE, &entry.object))
-        })
+        self.entries
+            .iter()
+            .enumerate()
+            .filter_map(|(index, entry)| {
+                let entry = entry.as_ref()?;
+                Some((self.base + (index as u64 + 1) * STRIDE, &entry.object))
+            })
     }
 
     fn entry(&self, handle: u64) -> Option<&Option<Entry<T>>> {

@@ -102,7 +102,10 @@ impl<'a> Launch<'a> {
         let start = offsets.get(index).copied();
         let bytes = start.and_then(|start| self.parameters().get(start..start + size_of::<T>()));
         let Some(bytes) = bytes else {
-            return Err(KernelFault(format!("{} has no parameter {index}", self.name())));
+            return Err(KernelFault(format!(
+                "{} has no parameter {index}",
+                self.name()
+            )));
         };
         // SAFETY: there are as many bytes as the number has, and any bits are one.
         Ok(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })

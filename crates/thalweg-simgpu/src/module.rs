@@ -52,7 +52,10 @@ pub(crate) fn parse_image(text: &str) -> Option<(Vec<Arc<str>>, Vec<(Arc<str>, u
     }
     let (mut kernels, mut variables) = (Vec::new(), Vec::new());
     for line in lines.filter(|line| !line.is_empty()) {
-        match line.split_once(':').map(|(name, len)| (name, len.trim().parse())) {
+        match line
+            .split_once(':')
+            .map(|(name, len)| (name, len.trim().parse()))
+        {
             Some((name, Ok(len))) => variables.push((name.into(), len)),
             _ => kernels.push(line.into()),
         }

@@ -118,7 +118,12 @@ impl Driver {
     }
 
     /// Enqueues work in a stream, or captures it; the result is `None` then.
-    pub(crate) fn submit(&mut self, stream: u64, name: &str, body: Body) -> Answer<Option<Recorded>> {
+    pub(crate) fn submit(
+        &mut self,
+        stream: u64,
+        name: &str,
+        body: Body,
+    ) -> Answer<Option<Recorded>> {
         self.forbid_implicit(stream, true)?;
         match self.valid_capture(stream)? {
             Some(capture) => {
@@ -195,13 +200,23 @@ impl Driver {
     }
 
     /// Waits for an event on behalf of a stream.
-    pub(crate) fn wait_event(&mut self, stream: u64, event: u64, site: &Site) -> Answer {
+    pub(crate) fn wait_event(
+        &mut self,
+        stream: u64,
+        event: u64,
+        external: bool,
+        site: &Site,
+    ) -> Answer {
         let waited = self.check_event(event, site)?;
         let (captured, recorded) = (waited.captured.clone(), waited.recorded.clone());
         let label = waited.label.clone();
         self.forbid_implicit(stream, true)?;
         if let Some(captured) = captured {
             return self.wait_captured(stream, &captured);
+        }
+        if external && let Some(capture) = self.valid_capture(stream)? {
+            let id = self.events.id(event);
+            return self.capture_node(capture, stream, &site.name, Body::Wait { event, id });
         }
         let Some(recorded) = recorded else {
             self.never_recorded(&label, site);
@@ -236,12 +251,18 @@ impl Driver {
         }
         for (_, stream) in self.streams.iter() {
             if concerns(stream.context) && stream.kind == StreamKind::Created {
-                left.push((ReportKind::Leak, format!("{} was not destroyed", stream.label)));
+                left.push((
+                    ReportKind::Leak,
+                    format!("{} was not destroyed", stream.label),
+                ));
             }
         }
         for (_, event) in self.events.iter() {
             if concerns(event.context) {
-                left.push((ReportKind::Leak, format!("{} was not destroyed", event.label)));
+                left.push((
+                    ReportKind::Leak,
+                    format!("{} was not destroyed", event.label),
+                ));
             }
         }
         for (_, exec) in self.execs.iter() {
@@ -273,7 +294,10 @@ impl Driver {
                 left.push((ReportKind::Leak, message));
             }
             for (_, pool) in self.pools.iter().filter(|(_, pool)| !pool.default) {
-                left.push((ReportKind::Leak, format!("{} was not destroyed", pool.label)));
+                left.push((
+                    ReportKind::Leak,
+                    format!("{} was not destroyed", pool.label),
+                ));
             }
             for (_, context) in self.contexts.iter() {
                 let device = context.device;

@@ -102,8 +102,8 @@ impl Sim {
             let path = Self::path().to_owned();
             // SAFETY: loading the stand-in starts nothing.
             let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
-            let library = library
-                .unwrap_or_else(|error| panic!("cannot load {}: {error}", path.display()));
+            let library =
+                library.unwrap_or_else(|error| panic!("cannot load {}: {error}", path.display()));
             Loaded {
                 request: find(&library, "simgpu_request"),
                 register: find(&library, "simgpu_register_kernel"),
@@ -353,7 +353,10 @@ impl Drop for Sim {
         if !std::thread::panicking() {
             self.request(&Request::ResetToEnvironment);
         }
-        let kernels = self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let kernels = self
+            .kernels
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
         for name in kernels.drain(..) {
             let none = std::ptr::null();
             // SAFETY: the name is readable, and nothing is registered.

@@ -7,7 +7,7 @@ use crate::handle::Missing;
 /// A `CUresult`, which may be one that a plan of faults made up.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Status(pub u32);
+pub(crate) struct Status(pub(crate) u32);
 
 impl Status {
     /// Nothing went wrong.

@@ -32,7 +32,15 @@ pub(crate) enum Body {
     /// Nothing: it is only ordered.
     Marker,
     /// Gives an event its time.
-    Record { event: u64, id: u64 },
+    Record {
+        event: u64,
+        id: u64,
+    },
+    /// In a graph: waits for where an event was recorded last before the launch.
+    Wait {
+        event: u64,
+        id: u64,
+    },
     Copy(Copy),
     Fill(Fill),
     Kernel(Arc<KernelCall>),
@@ -201,7 +209,7 @@ impl Op {
 impl Body {
     /// Whether it is work only in name, and done as soon as it may run.
     pub(crate) fn is_instant(&self) -> bool {
-        matches!(self, Self::Marker | Self::Record { .. })
+        matches!(self, Self::Marker | Self::Record { .. } | Self::Wait { .. })
     }
 
     pub(crate) fn is_copy(&self) -> bool {
@@ -231,7 +239,11 @@ impl Driver {
                 self.memory.bury(*block, &op.site, true);
                 Ok(())
             }
-            Body::Marker | Body::Record { .. } | Body::Kernel(_) | Body::Host(_) => Ok(()),
+            Body::Marker
+            | Body::Record { .. }
+            | Body::Wait { .. }
+            | Body::Kernel(_)
+            | Body::Host(_) => Ok(()),
         }
     }
 
@@ -286,7 +298,7 @@ impl Driver {
             Place::Address(address) => !self.memory.arenas.iter().any(|a| a.contains(*address)),
         };
         let (kind, bytes) = match &op.body {
-            Body::Marker | Body::Record { .. } => (WorkKind::Marker, 0),
+            Body::Marker | Body::Record { .. } | Body::Wait { .. } => (WorkKind::Marker, 0),
             Body::Copy(copy) => {
                 let kind = match (on_host(&copy.from), on_host(&copy.to)) {
                     (true, false) => WorkKind::HostToDevice,
@@ -330,10 +342,13 @@ impl Driver {
     ) -> Result<Span, CUresult> {
         let site = access.site.clone();
         let toucher = Toucher { access, clock };
-        let foreign = self.memory.known_at(address).and_then(|block| match block.kind {
-            BlockKind::Device { device: other, .. } if other != device => Some(other),
-            _ => None,
-        });
+        let foreign = self
+            .memory
+            .known_at(address)
+            .and_then(|block| match block.kind {
+                BlockKind::Device { device: other, .. } if other != device => Some(other),
+                _ => None,
+            });
         if let Some(other) = foreign
             && !self.peers.contains(&(device, other))
         {

@@ -42,7 +42,9 @@ fn scenario(sim: &Sim, left_out: Option<Step>) -> bool {
     };
     let main: u64 = get(|stream| stream_create(stream, NON_BLOCKING));
     let side: u64 = get(|stream| stream_create(stream, NON_BLOCKING));
-    let events: Vec<u64> = (0..3).map(|_| get(|event| event_create(event, 2))).collect();
+    let events: Vec<u64> = (0..3)
+        .map(|_| get(|event| event_create(event, 2)))
+        .collect();
     let [uploaded, scratch_free, branched] = events[..] else {
         unreachable!()
     };
@@ -149,7 +151,12 @@ fn the_same_seed_gives_the_same_order() {
         });
         let (first, second) = (runs.next().unwrap(), runs.next().unwrap());
         assert_eq!(first, second, "seed {seed}");
-        orders.push(first.into_iter().map(|done| done.site.to_string()).collect::<Vec<_>>());
+        orders.push(
+            first
+                .into_iter()
+                .map(|done| done.site.to_string())
+                .collect::<Vec<_>>(),
+        );
     }
     orders.sort();
     orders.dedup();

@@ -1,8 +1,8 @@
 //! Capturing streams.
 
+use std::collections::HashMap;
 use std::ffi::{c_int, c_uint};
 use std::sync::{LazyLock, Mutex};
-use std::collections::HashMap;
 
 use cudarc::driver::sys::CUresult;
 
@@ -75,7 +75,9 @@ impl Call {
         count.set_if_wanted(handles.len());
         if !nodes.is_null() {
             // The list belongs to the driver, until the next call for this stream.
-            let mut lists = LISTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut lists = LISTS
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
             lists.insert(stream, handles.into());
             nodes.set(lists[&stream].as_ptr() as u64)?;
         }

@@ -42,7 +42,10 @@ impl Call {
     /// Checks that a caller may name some memory.
     pub(super) fn check_memory(&mut self, address: u64, len: u64, device: bool) -> Answer {
         let site = self.site.clone();
-        let fits = self.memory.known_at(address).map(|block| block.end() - address >= len);
+        let fits = self
+            .memory
+            .known_at(address)
+            .map(|block| block.end() - address >= len);
         let ours = device || self.memory.is_ours(address);
         match fits {
             Some(true) => Ok(()),
@@ -51,7 +54,9 @@ impl Call {
             Some(false) => fail(CUresult::CUDA_ERROR_INVALID_VALUE),
             None => {
                 let driver = &mut **self;
-                driver.memory.report_unknown(address, &site, &mut driver.reports);
+                driver
+                    .memory
+                    .report_unknown(address, &site, &mut driver.reports);
                 fail(CUresult::CUDA_ERROR_INVALID_VALUE)
             }
         }
@@ -203,7 +208,7 @@ entry! {
 /// `CUDA_MEMCPY2D`, with numbers where the bindings have enumerations and pointers.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Rows {
+pub(crate) struct Rows {
     from_x: usize,
     from_y: usize,
     from_kind: u32,

@@ -17,7 +17,10 @@ impl Call {
         }
         let len = (fill.height - 1) * fill.pitch + fill.width;
         self.check_memory(fill.address, len, true)?;
-        let host = self.memory.known_at(fill.address).is_some_and(|block| block.is_host());
+        let host = self
+            .memory
+            .known_at(fill.address)
+            .is_some_and(|block| block.is_host());
         let name = self.site.name.clone();
         let work = self.submit(handle, &name, Body::Fill(fill))?;
         // Without a stream, the host waits where the memory is its own, and only there.

@@ -106,7 +106,7 @@ entry! {
 /// `CUDA_GRAPH_INSTANTIATE_PARAMS`, with numbers.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct InstantiateParameters {
+pub(crate) struct InstantiateParameters {
     flags: u64,
     upload_stream: u64,
     error_node: u64,
@@ -156,7 +156,7 @@ entry! {
 
 /// `CUgraphExecUpdateResultInfo`, with numbers.
 #[repr(C)]
-pub struct UpdateResult {
+pub(crate) struct UpdateResult {
     result: u32,
     node: u64,
     from: u64,
@@ -202,7 +202,9 @@ fn list(handles: &[u64], nodes: Out<u64>, count: Out<usize>) -> Answer {
     }
     let room = In(count.0.cast_const()).get()?;
     for index in 0..room {
-        nodes.nth(index).set(handles.get(index).copied().unwrap_or(0))?;
+        nodes
+            .nth(index)
+            .set(handles.get(index).copied().unwrap_or(0))?;
     }
     count.set(handles.len().min(room))
 }

@@ -71,8 +71,13 @@ entry! {
 /// A terminated string that lives as long as the process; each is made once.
 fn leaked(text: &str) -> *const c_char {
     static TEXTS: Mutex<Vec<CString>> = Mutex::new(Vec::new());
-    let mut texts = TEXTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(known) = texts.iter().find(|known| known.to_bytes() == text.as_bytes()) {
+    let mut texts = TEXTS
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(known) = texts
+        .iter()
+        .find(|known| known.to_bytes() == text.as_bytes())
+    {
         return known.as_ptr();
     }
     let Ok(text) = CString::new(text) else {

@@ -49,7 +49,11 @@ impl Call {
         self.check_function(function)?;
         let known = self.functions.get(function)?;
         let name = known.name.clone();
-        let shared = known.attributes.get(&MAX_SHARED).copied().unwrap_or(48 << 10);
+        let shared = known
+            .attributes
+            .get(&MAX_SHARED)
+            .copied()
+            .unwrap_or(48 << 10);
         let threads = shape.block.iter().map(|&n| u64::from(n)).product::<u64>();
         let fits = shape.grid.iter().all(|&n| n > 0)
             && shape.grid[1].max(shape.grid[2]) <= 65535
@@ -90,13 +94,29 @@ impl Call {
         })
     }
 
-    fn launch(&mut self, function: u64, shape: &Shape, stream: u64, parameters: In<u64>, extra: In<u64>) -> Answer {
+    fn launch(
+        &mut self,
+        function: u64,
+        shape: &Shape,
+        stream: u64,
+        parameters: In<u64>,
+        extra: In<u64>,
+    ) -> Answer {
         let stream = self.stream(stream)?;
         let call = self.kernel_call(function, shape, parameters, extra)?;
-        let context = self.modules.get(self.functions.get(function)?.module)?.context;
+        let context = self
+            .modules
+            .get(self.functions.get(function)?.module)?
+            .context;
         let device = self.streams.get(stream)?.device;
-        let other = self.contexts.get(context).is_ok_and(|context| context.device != device);
-        let library = self.modules.get(self.functions.get(function)?.module)?.library;
+        let other = self
+            .contexts
+            .get(context)
+            .is_ok_and(|context| context.device != device);
+        let library = self
+            .modules
+            .get(self.functions.get(function)?.module)?
+            .library;
         if other && !library {
             return fail(CUresult::CUDA_ERROR_INVALID_HANDLE);
         }
@@ -170,7 +190,7 @@ entry! {
 /// `CUlaunchConfig`, with numbers where the bindings have pointers.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct LaunchConfig {
+pub(crate) struct LaunchConfig {
     grid: [u32; 3],
     block: [u32; 3],
     shared_bytes: u32,
@@ -179,7 +199,8 @@ pub struct LaunchConfig {
     attribute_count: u32,
 }
 
-const _: () = assert!(size_of::<LaunchConfig>() == size_of::<cudarc::driver::sys::CUlaunchConfig>());
+const _: () =
+    assert!(size_of::<LaunchConfig>() == size_of::<cudarc::driver::sys::CUlaunchConfig>());
 
 entry! {
     /// Launches a kernel; its attributes change nothing.

@@ -104,7 +104,10 @@ impl Call {
         let Some(id) = self.memory.starting_at(pointer) else {
             return;
         };
-        let range = self.memory.block(id).map_or(0..0, |block| block.start..block.end());
+        let range = self
+            .memory
+            .block(id)
+            .map_or(0..0, |block| block.start..block.end());
         let touches = |place: &Place| match place {
             Place::Address(address) => range.contains(address),
             Place::Staged(_) => false,
@@ -223,7 +226,13 @@ entry! {
     }
 }
 
-fn allocate_in_order(call: &mut Call, pointer: Out<u64>, bytes: usize, pool: u64, stream: u64) -> Answer {
+fn allocate_in_order(
+    call: &mut Call,
+    pointer: Out<u64>,
+    bytes: usize,
+    pool: u64,
+    stream: u64,
+) -> Answer {
     if pointer.is_null() {
         return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
     }

@@ -51,7 +51,7 @@ macro_rules! entry {
         /// As for the function of the driver: pointers must be null or point to what they say.
         #[allow(non_snake_case, reason = "the name is the driver's")]
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($arg: $type),*) -> $crate::status::Status {
+        pub(crate) unsafe extern "C" fn $name($($arg: $type),*) -> $crate::status::Status {
             $crate::call::enter(stringify!($name), $rules, $per_thread, |$call| $body)
         }
     };
@@ -60,7 +60,7 @@ pub(crate) use entry;
 
 /// Where a caller wants a result, or null.
 #[repr(transparent)]
-pub struct Out<T>(*mut T);
+pub(crate) struct Out<T>(*mut T);
 
 impl<T> Copy for Out<T> {}
 
@@ -108,7 +108,7 @@ impl<T> Out<T> {
 
 /// What a caller gives to be read, or null.
 #[repr(transparent)]
-pub struct In<T>(*const T);
+pub(crate) struct In<T>(*const T);
 
 impl<T> Copy for In<T> {}
 
@@ -141,10 +141,6 @@ impl<T: Copy> In<T> {
         }
         Self(self.0.wrapping_add(index)).get()
     }
-
-    fn address(self) -> u64 {
-        self.0 as u64
-    }
 }
 
 impl In<u8> {
@@ -160,7 +156,7 @@ impl In<u8> {
 /// A terminated string of a caller.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
-pub struct Text(*const c_char);
+pub(crate) struct Text(*const c_char);
 
 impl Text {
     fn get(self) -> Answer<String> {
@@ -173,10 +169,6 @@ impl Text {
             Ok(text) => Ok(text.to_owned()),
             Err(_) => fail(CUresult::CUDA_ERROR_INVALID_VALUE),
         }
-    }
-
-    fn address(self) -> u64 {
-        self.0 as u64
     }
 }
 

@@ -66,7 +66,11 @@ fn read_image(image: In<u8>) -> Answer<Option<String>> {
 impl Call {
     fn load(&mut self, image: In<u8>, library: bool) -> Answer<u64> {
         // A library is of all devices; what it needs of one it takes from the current.
-        let context = if library { self.context().unwrap_or(0) } else { self.context()? };
+        let context = if library {
+            self.context().unwrap_or(0)
+        } else {
+            self.context()?
+        };
         let text = read_image(image)?;
         let Some(text) = text else {
             return Ok(self.modules.insert(Module::new(context, None, library)));
@@ -284,7 +288,9 @@ fn kernel_name(call: &mut Call, out: Out<*const c_char>, function: u64) -> Answe
     call.check_function(function)?;
     let name = &call.functions.get(function)?.name;
     let text: Arc<[u8]> = name.bytes().chain([0]).collect();
-    let mut names = NAMES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut names = NAMES
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
     let text = match names.iter().find(|known| **known == text) {
         Some(known) => known.clone(),
         None => {
@@ -309,7 +315,13 @@ entry! {
     }
 }
 
-fn parameter(call: &mut Call, function: u64, index: usize, offset: Out<usize>, size: Out<usize>) -> Answer {
+fn parameter(
+    call: &mut Call,
+    function: u64,
+    index: usize,
+    offset: Out<usize>,
+    size: Out<usize>,
+) -> Answer {
     call.check_function(function)?;
     let name = call.functions.get(function)?.name.clone();
     let Some(known) = callback::registered(&name) else {
@@ -350,11 +362,11 @@ fn attribute(call: &mut Call, value: Out<c_int>, attribute: c_int, function: u64
     let function = call.functions.get(function)?;
     let known = function.attributes.get(&attribute).copied();
     value.set(known.unwrap_or(match attribute {
-        0 => 1024,      // threads per block
-        4 => 32,        // registers
-        5 | 6 => 90,    // versions of code
+        0 => 1024,   // threads per block
+        4 => 32,     // registers
+        5 | 6 => 90, // versions of code
         MAX_SHARED => 48 << 10,
-        9 => -1,        // preferred carveout
+        9 => -1, // preferred carveout
         _ => 0,
     }))
 }

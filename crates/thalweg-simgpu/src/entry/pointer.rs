@@ -17,7 +17,10 @@ impl Call {
         };
         let device = match block.kind {
             BlockKind::Device { device, .. } => device,
-            _ => self.contexts.get(block.context).map_or(0, |context| context.device),
+            _ => self
+                .contexts
+                .get(block.context)
+                .map_or(0, |context| context.device),
         };
         let pool = match block.kind {
             BlockKind::Device { pool, .. } => pool.unwrap_or(0),
@@ -25,7 +28,9 @@ impl Call {
         };
         match attribute {
             1 => to.cast::<u64>().set(block.context)?,
-            2 => to.cast::<c_uint>().set(if block.is_host() { 1 } else { 2 })?,
+            2 => to
+                .cast::<c_uint>()
+                .set(if block.is_host() { 1 } else { 2 })?,
             3 => to.cast::<u64>().set(address)?,
             4 if block.is_host() => to.cast::<u64>().set(address)?,
             6 => to.cast::<c_int>().set(0)?,

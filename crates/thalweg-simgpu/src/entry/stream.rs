@@ -27,7 +27,13 @@ impl Call {
         fail(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
     }
 
-    pub(super) fn new_stream(&mut self, context: u64, out: Out<u64>, flags: u32, priority: i32) -> Answer {
+    pub(super) fn new_stream(
+        &mut self,
+        context: u64,
+        out: Out<u64>,
+        flags: u32,
+        priority: i32,
+    ) -> Answer {
         if out.is_null() || flags > 1 {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
@@ -98,7 +104,7 @@ entry! {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         let site = call.site.clone();
-        call.wait_event(stream, event, &site)
+        call.wait_event(stream, event, flags == 1, &site)
     }
 }
 

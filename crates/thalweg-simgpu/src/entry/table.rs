@@ -34,8 +34,16 @@ const VERSIONS: &[(&str, c_int, &str)] = &[
     ("cuCtxGetDevice", 13000, "cuCtxGetDevice_v2"),
     ("cuCtxSynchronize", 0, "cuCtxSynchronize"),
     ("cuCtxSynchronize", 13000, "cuCtxSynchronize_v2"),
-    ("cuStreamUpdateCaptureDependencies", 0, "cuStreamUpdateCaptureDependencies"),
-    ("cuStreamUpdateCaptureDependencies", 12030, "cuStreamUpdateCaptureDependencies_v2"),
+    (
+        "cuStreamUpdateCaptureDependencies",
+        0,
+        "cuStreamUpdateCaptureDependencies",
+    ),
+    (
+        "cuStreamUpdateCaptureDependencies",
+        12030,
+        "cuStreamUpdateCaptureDependencies_v2",
+    ),
 ];
 
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.

@@ -57,7 +57,9 @@ impl History {
                 segment.write = Some(by.clone());
                 segment.reads.clear();
             } else {
-                segment.reads.retain(|read| read.point.slot != by.point.slot);
+                segment
+                    .reads
+                    .retain(|read| read.point.slot != by.point.slot);
                 segment.reads.push(by.clone());
             }
         }
@@ -151,20 +153,36 @@ mod tests {
     #[test]
     fn a_write_conflicts_with_each_unordered_read_since() {
         let mut history = History::default();
-        assert!(history.access(0..8, false, &access(1, 1), &clock(&[(1, 1)])).is_none());
-        assert!(history.access(4..8, false, &access(2, 1), &clock(&[(2, 1)])).is_none());
+        assert!(
+            history
+                .access(0..8, false, &access(1, 1), &clock(&[(1, 1)]))
+                .is_none()
+        );
+        assert!(
+            history
+                .access(4..8, false, &access(2, 1), &clock(&[(2, 1)]))
+                .is_none()
+        );
         let knows_one = clock(&[(1, 1), (3, 1)]);
         let conflict = history.access(0..8, true, &access(3, 1), &knows_one);
         assert_eq!(conflict.map(|access| access.point.slot), Some(2));
         // Everything before is covered by that write.
         let knows_write = clock(&[(3, 1), (4, 1)]);
-        assert!(history.access(0..8, true, &access(4, 1), &knows_write).is_none());
+        assert!(
+            history
+                .access(0..8, true, &access(4, 1), &knows_write)
+                .is_none()
+        );
     }
 
     #[test]
     fn ordered_accesses_do_not_conflict() {
         let mut history = History::default();
-        assert!(history.access(0..8, true, &access(1, 1), &clock(&[(1, 1)])).is_none());
+        assert!(
+            history
+                .access(0..8, true, &access(1, 1), &clock(&[(1, 1)]))
+                .is_none()
+        );
         let after = clock(&[(1, 1), (2, 1)]);
         assert!(history.access(0..8, true, &access(2, 1), &after).is_none());
         assert!(history.unknown(0..8, &after).is_none());

@@ -231,7 +231,8 @@ impl Memory {
                 memory.span().fill(&FREED);
                 self.dead_live.insert(block.start, dead);
                 self.quarantine.push_back((block.len, memory));
-                while !busy && self.quarantine.iter().map(|(len, _)| len).sum::<u64>() > QUARANTINE {
+                while !busy && self.quarantine.iter().map(|(len, _)| len).sum::<u64>() > QUARANTINE
+                {
                     if let Some((len, memory)) = self.quarantine.pop_front() {
                         forget(&mut self.dead_live, memory.address(), len);
                         forget(&mut self.dead_known, memory.address(), len);

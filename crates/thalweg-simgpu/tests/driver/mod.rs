@@ -170,7 +170,21 @@ pub(crate) fn launch(function: u64, stream: u64, parameters: &mut [*mut c_void])
     let call: Launch = unsafe { std::mem::transmute(symbol("cuLaunchKernel")) };
     let none = std::ptr::null_mut();
     // SAFETY: tests pass the kernel's parameters.
-    unsafe { call(function, 1, 1, 1, 32, 1, 1, 0, stream, parameters.as_mut_ptr(), none) }
+    unsafe {
+        call(
+            function,
+            1,
+            1,
+            1,
+            32,
+            1,
+            1,
+            0,
+            stream,
+            parameters.as_mut_ptr(),
+            none,
+        )
+    }
 }
 
 /// Calls that give something, which it is an error not to get.
@@ -223,7 +237,15 @@ pub(crate) fn register_affine(sim: &Sim) {
 }
 
 /// Launches `affine`.
-pub(crate) fn affine(function: u64, stream: u64, to: u64, from: u64, a: f32, b: f32, n: u32) -> Code {
+pub(crate) fn affine(
+    function: u64,
+    stream: u64,
+    to: u64,
+    from: u64,
+    a: f32,
+    b: f32,
+    n: u32,
+) -> Code {
     let mut parameters = [
         (&raw const to).cast_mut().cast(),
         (&raw const from).cast_mut().cast(),
