@@ -175,7 +175,6 @@ unsafe extern "C" fn access_memory(
     let running = unsafe { &*running.cast::<Running>() };
     let mut driver = SHARED.lock();
     let len = len as u64;
-    // What is both read and written is checked as a write, which conflicts with more.
     let span = driver.kernel_access(
         running.access.clone(),
         &running.clock,

@@ -116,7 +116,7 @@ impl<'a> Launch<'a> {
     /// # Errors
     /// If the device cannot reach it, it is not aligned, or this kernel took it to write.
     pub fn read<T: Plain>(&self, address: u64, len: usize) -> Result<&[T], KernelFault> {
-        let start = self.take::<T>(address, len, false, false)?;
+        let start = self.take::<T>(address, len, false)?;
         // SAFETY: the stand-in gave memory of that size, which stays until the kernel returns,
         // and nobody took it to write.
         Ok(unsafe { slice::from_raw_parts(start, len) })
@@ -128,7 +128,7 @@ impl<'a> Launch<'a> {
     /// As for [`read`](Self::read), and if this kernel took any of it before.
     #[allow(clippy::mut_from_ref, reason = "every call gives another piece")]
     pub fn write<T: Plain>(&self, address: u64, len: usize) -> Result<&mut [T], KernelFault> {
-        let start = self.take::<T>(address, len, true, false)?;
+        let start = self.take::<T>(address, len, true)?;
         // SAFETY: the stand-in gave memory of that size, which stays until the kernel returns,
         // and nobody else took it.
         Ok(unsafe { slice::from_raw_parts_mut(start, len) })
@@ -140,7 +140,7 @@ impl<'a> Launch<'a> {
     /// As for [`write`](Self::write).
     #[allow(clippy::mut_from_ref, reason = "every call gives another piece")]
     pub fn update<T: Plain>(&self, address: u64, len: usize) -> Result<&mut [T], KernelFault> {
-        let start = self.take::<T>(address, len, true, true)?;
+        let start = self.take::<T>(address, len, true)?;
         // SAFETY: as in `write`.
         Ok(unsafe { slice::from_raw_parts_mut(start, len) })
     }
@@ -150,7 +150,6 @@ impl<'a> Launch<'a> {
         address: u64,
         len: usize,
         write: bool,
-        read: bool,
     ) -> Result<*mut T, KernelFault> {
         if len == 0 {
             return Ok(std::ptr::NonNull::dangling().as_ptr());
@@ -169,14 +168,12 @@ impl<'a> Launch<'a> {
                 self.name()
             )));
         }
-        let access = |write: u32| {
-            // SAFETY: the view is good while the kernel runs.
-            unsafe { (self.view.access)(self.view.running, address, bytes, write) }
-        };
-        if read {
-            access(0);
-        }
-        let start = access(u32::from(write)).cast::<T>();
+        // What is both read and written is checked as written, which conflicts with more.
+        let write_flag = u32::from(write);
+        // SAFETY: the view is good while the kernel runs.
+        let start =
+            unsafe { (self.view.access)(self.view.running, address, bytes, write_flag) };
+        let start = start.cast::<T>();
         if start.is_null() || !start.is_aligned() {
             return Err(KernelFault(format!(
                 "{} cannot reach {bytes} bytes at {address:#x}",

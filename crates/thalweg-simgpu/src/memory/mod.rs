@@ -316,6 +316,19 @@ impl Memory {
             }
             .ok_or(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
         }
+        // Callers have it, but the work that makes it exist has not run.
+        if let Some(block) = self.known_at(address).filter(|b| b.end() - address >= len) {
+            reports.add(
+                ReportKind::Race,
+                format!(
+                    "{site} {what} {range}, and nothing orders it after {}",
+                    block.origin
+                ),
+                vec![(**site).clone(), (*block.origin).clone()],
+            );
+            let span = self.arenas.iter().find_map(|arena| arena.span(address, len));
+            return span.ok_or(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
+        }
         let dead = self.dead_live.range(..=address).next_back();
         if let Some((_, dead)) = dead.filter(|(start, dead)| address < **start + dead.len) {
             reports.add(
@@ -323,8 +336,14 @@ impl Memory {
                 format!("{site} {what} {range}, which {} freed", dead.freed),
                 vec![(**site).clone(), (*dead.freed).clone()],
             );
+            let kept = self.quarantine.iter().find_map(|(kept, memory)| {
+                let offset = address.checked_sub(memory.address())?;
+                let fits = offset.checked_add(len)? <= *kept;
+                fits.then(|| memory.span().part(offset as usize, len as usize))
+            });
             return arena
                 .and_then(|arena| arena.span(address, len))
+                .or(kept)
                 .ok_or(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
         }
         reports.add(
