@@ -145,12 +145,7 @@ impl<'a> Launch<'a> {
         Ok(unsafe { slice::from_raw_parts_mut(start, len) })
     }
 
-    fn take<T: Plain>(
-        &self,
-        address: u64,
-        len: usize,
-        write: bool,
-    ) -> Result<*mut T, KernelFault> {
+    fn take<T: Plain>(&self, address: u64, len: usize, write: bool) -> Result<*mut T, KernelFault> {
         if len == 0 {
             return Ok(std::ptr::NonNull::dangling().as_ptr());
         }
@@ -171,8 +166,7 @@ impl<'a> Launch<'a> {
         // What is both read and written is checked as written, which conflicts with more.
         let write_flag = u32::from(write);
         // SAFETY: the view is good while the kernel runs.
-        let start =
-            unsafe { (self.view.access)(self.view.running, address, bytes, write_flag) };
+        let start = unsafe { (self.view.access)(self.view.running, address, bytes, write_flag) };
         let start = start.cast::<T>();
         if start.is_null() || !start.is_aligned() {
             return Err(KernelFault(format!(

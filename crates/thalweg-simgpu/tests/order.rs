@@ -173,3 +173,76 @@ fn a_correct_program_passes_when_work_runs_freely() {
         assert!(errors.is_empty(), "{errors:#?}");
     }
 }
+
+/// Threads with a stream each, which hand one buffer from one to the next: with an event, or with
+/// only a lock of the host's.
+fn hand_over(sim: &Sim, with_event: bool) {
+    use std::sync::Mutex;
+
+    let context = start();
+    register_affine(sim);
+    let (module, functions) = load(&["affine"]);
+    let shared: u64 = get(|p| alloc(p, N * 4));
+    let done: u64 = get(|event| event_create(event, 2));
+    assert_eq!(fill32(shared, 0, N), OK);
+    assert_eq!(synchronize(), OK);
+    assert_eq!(event_record(done, LEGACY), OK);
+    let turn = Mutex::new(());
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                assert_eq!(set_current(context), OK);
+                let own: u64 = get(|p| alloc_async(p, N * 4, PER_THREAD));
+                let output = Pinned::new(N);
+                for round in 0..10 {
+                    let values = [round as f32; N];
+                    let from = values.as_ptr().cast();
+                    assert_eq!(to_device_async(own, from, N * 4, PER_THREAD), OK);
+                    {
+                        let _turn = turn.lock().unwrap();
+                        if with_event {
+                            assert_eq!(stream_wait(PER_THREAD, done, 0), OK);
+                        }
+                        let n = N as u32;
+                        let kernel = functions[0];
+                        assert_eq!(affine(kernel, PER_THREAD, shared, own, 2.0, 1.0, n), OK);
+                        assert_eq!(affine(kernel, PER_THREAD, own, shared, 1.0, 0.0, n), OK);
+                        if with_event {
+                            assert_eq!(event_record(done, PER_THREAD), OK);
+                        }
+                    }
+                    let to = output.pointer();
+                    assert_eq!(to_host_async(to, own, N * 4, PER_THREAD), OK);
+                    assert_eq!(stream_synchronize(PER_THREAD), OK);
+                    if with_event {
+                        assert_eq!(output.values(sim), [2.0 * round as f32 + 1.0; N]);
+                    }
+                }
+                assert_eq!(free_async(own, PER_THREAD), OK);
+                assert_eq!(stream_synchronize(PER_THREAD), OK);
+                output.free();
+            });
+        }
+    });
+    assert_eq!((free(shared), event_destroy(done)), (OK, OK));
+    assert_eq!((module_unload(module), release(0)), (OK, OK));
+}
+
+#[test]
+fn threads_that_hand_over_memory_need_an_event() {
+    let sim = Sim::session(Config::default());
+    for seed in 0..20 {
+        for config in [Config::seeded(seed), Config::free()] {
+            sim.reset(config);
+            hand_over(&sim, true);
+            sim.assert_clean();
+        }
+    }
+    let mut found = 0;
+    for seed in 0..20 {
+        sim.reset(Config::seeded(seed));
+        hand_over(&sim, false);
+        found += usize::from(!errors(&sim).is_empty());
+    }
+    assert!(found > 0);
+}

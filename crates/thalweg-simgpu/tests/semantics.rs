@@ -445,7 +445,10 @@ fn freed_memory_of_a_pool_is_reused_in_the_order_of_streams() {
     assert!(one != other && [one, other].iter().all(|p| [x, z].contains(p)));
     assert_eq!(fill32_async(one, 1, 250, second), OK);
     assert_eq!(fill32_async(other, 1, 250, second), OK);
-    assert_eq!((free_async(one, second), free_async(other, second)), (OK, OK));
+    assert_eq!(
+        (free_async(one, second), free_async(other, second)),
+        (OK, OK)
+    );
     assert_eq!(synchronize(), OK);
     assert_eq!(kinds(&sim), []);
     // Whatever is above the threshold went back to the device.
@@ -546,9 +549,7 @@ fn devices_reach_each_other_only_as_peers() {
     assert_eq!(to_host(values.as_mut_ptr().cast(), x, 64), OK);
     assert_eq!(values, [6.0; 16]);
     assert_eq!(kinds(&sim), []);
-    let ordinal = get(|ordinal: &mut i32| {
-        pointer_attribute(ptr::from_mut(ordinal).cast(), 9, y)
-    });
+    let ordinal = get(|ordinal: &mut i32| pointer_attribute(ptr::from_mut(ordinal).cast(), 9, y));
     assert_eq!(ordinal, 1);
     sim.reset(lazy().with_devices(2));
     start();
@@ -608,8 +609,14 @@ fn functions_are_found_by_name_and_version() {
     let found = |symbol_name: &str| (OK, symbol(symbol_name), 0);
     assert_eq!(find(c"cuMemAlloc", 12000, 0), found("cuMemAlloc_v2"));
     assert_eq!(find(c"cuStreamQuery", 12000, 0), found("cuStreamQuery"));
-    assert_eq!(find(c"cuStreamQuery", 12000, 2), found("cuStreamQuery_ptsz"));
-    assert_eq!(find(c"cuMemcpyDtoH", 12000, 2), found("cuMemcpyDtoH_v2_ptds"));
+    assert_eq!(
+        find(c"cuStreamQuery", 12000, 2),
+        found("cuStreamQuery_ptsz")
+    );
+    assert_eq!(
+        find(c"cuMemcpyDtoH", 12000, 2),
+        found("cuMemcpyDtoH_v2_ptds")
+    );
     assert_eq!(
         find(c"cuStreamGetCaptureInfo", 12000, 0),
         found("cuStreamGetCaptureInfo_v2")
@@ -618,7 +625,10 @@ fn functions_are_found_by_name_and_version() {
         find(c"cuStreamGetCaptureInfo", 12030, 2),
         found("cuStreamGetCaptureInfo_v3_ptsz")
     );
-    assert_eq!(find(c"cuNothing", 12000, 0), (NOT_FOUND, ptr::null_mut(), 1));
+    assert_eq!(
+        find(c"cuNothing", 12000, 0),
+        (NOT_FOUND, ptr::null_mut(), 1)
+    );
     let mut text = ptr::null();
     assert_eq!(error_name(2, &mut text), OK);
     // SAFETY: the driver gave a terminated string.
@@ -643,7 +653,10 @@ fn a_stream_of_a_green_context_works_like_any_other() {
     assert_eq!(device_resource(0, all.as_mut_ptr().cast(), 1), OK);
     let mut count = 2;
     let (to, from) = (groups.as_mut_ptr().cast(), all.as_ptr().cast());
-    assert_eq!(split_resource(to, &mut count, from, ptr::null_mut(), 0, 20), OK);
+    assert_eq!(
+        split_resource(to, &mut count, from, ptr::null_mut(), 0, 20),
+        OK
+    );
     assert_eq!(count, 2);
     let description = get(|d| describe_resource(d, groups.as_mut_ptr().cast(), 1));
     let green = get(|g| green_create(g, description, 0, 1));

@@ -326,7 +326,10 @@ impl Memory {
                 ),
                 vec![(**site).clone(), (*block.origin).clone()],
             );
-            let span = self.arenas.iter().find_map(|arena| arena.span(address, len));
+            let span = self
+                .arenas
+                .iter()
+                .find_map(|arena| arena.span(address, len));
             return span.ok_or(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
         }
         let dead = self.dead_live.range(..=address).next_back();
