@@ -9,6 +9,7 @@
 mod apart;
 mod arguments;
 mod block;
+mod copies;
 mod file;
 mod scratch;
 mod shared;
@@ -21,4 +22,4 @@ pub(crate) use block::Block;
 pub(crate) use file::FileBytes;
 pub(crate) use scratch::Scratch;
 pub(crate) use shared::SharedBlock;
-pub(crate) use storage::{Slot, Storage, StorageId, TensorId, TensorSlot, Values};
+pub(crate) use storage::{Place, Slot, Storage, StorageId, TensorId, TensorSlot, Values};

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::{Instance, number};
+use crate::device::Use;
 use crate::memory::{Slot, StorageId, TensorId};
 use crate::plan::{InputKind, PlannedTensor};
 use crate::{Error, Input, Result, Scalar, TensorView, ensure};
@@ -51,6 +52,11 @@ impl Instance {
         let plan = self.linked.plan.clone();
         check_tensor(&plan.tensors[id.0 as usize], view)?;
         self.values.resize(id, view.sizes())?;
+        // A copy to a device that an earlier call asked for may still read the input's place.
+        let (storage, range) = self.values.host_range(id);
+        for device in &mut self.devices {
+            device.before_host(storage, &range, Use::Write)?;
+        }
         match lend {
             Some(storage) => {
                 // SAFETY: `run` borrows the method and the inputs for the same lifetime `'m`. Views of

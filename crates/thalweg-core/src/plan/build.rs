@@ -258,6 +258,11 @@ impl<'p> Builder<'p> {
         name: &'p str,
     ) -> Result<()> {
         let (_, bytes) = type_and_bytes(tensor)?;
+        ensure!(
+            placement.is_on_host(tensor),
+            Unsupported,
+            "the mutable buffer `{name}` is planned on a device; programs plan state on the host"
+        );
         if let Some(storage) = placement.state(name) {
             ensure!(
                 matches!(&self.storages[storage.0 as usize], PlannedStorage::State { bytes: other, .. } if *other == bytes),

@@ -198,12 +198,12 @@ impl MethodPlan {
             })
     }
 
-    /// Bytes that each instance has for itself on the CPU before it first runs.
+    /// Bytes that each instance has for itself on the host before it first runs.
     pub(crate) fn arena_bytes(&self) -> usize {
         self.storages
             .iter()
             .map(|storage| match storage {
-                PlannedStorage::Arena { bytes, .. } => *bytes,
+                PlannedStorage::Arena { bytes, device } if *device == Device::default() => *bytes,
                 _ => 0,
             })
             .fold(0, usize::saturating_add)
