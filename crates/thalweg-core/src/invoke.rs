@@ -141,7 +141,7 @@ impl Builder {
             capacity: view.bytes().len(),
             initial: None,
         };
-        self.tensors.push(TensorSlot::new(&planned, written)?);
+        self.tensors.push(TensorSlot::new(&planned, None, written)?);
         Ok(Slot::Tensor(TensorId(self.tensors.len() as u32 - 1)))
     }
 }

@@ -37,7 +37,7 @@ pub use error::{Error, ErrorKind, Place, Result};
 pub use half::{bf16, f16};
 pub use info::{MethodInfo, ShapeKind, TensorInfo, ValueInfo};
 pub use invoke::Argument;
-pub use kernel::{Kernel, KernelCall, KernelFn, KernelRegistry};
+pub use kernel::{Kernel, KernelCall, KernelFn, KernelRegistry, Moved, MovesFn, StaticCall};
 pub use link::Missing;
 pub use memory::{Arguments, TensorList};
 pub use method::{Method, MethodOptions, Outputs};

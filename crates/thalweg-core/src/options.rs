@@ -12,6 +12,7 @@ use crate::{CallerStream, DeviceId, StreamHandle};
 pub struct LoadOptions {
     pub(crate) data: Vec<PathBuf>,
     pub(crate) memory_limit: usize,
+    pub(crate) every_copy: bool,
     pub(crate) backend_options: BackendOptions,
 }
 
@@ -21,6 +22,7 @@ impl LoadOptions {
         Self {
             data: Vec::new(),
             memory_limit: 64 << 30,
+            every_copy: false,
             backend_options: BackendOptions::default(),
         }
     }
@@ -36,6 +38,13 @@ impl LoadOptions {
     /// file of a few bytes can ask for any amount, so whoever loads files of strangers sets this.
     pub fn memory_limit(mut self, bytes: usize) -> Self {
         self.memory_limit = bytes;
+        self
+    }
+
+    /// Makes every copy between the host and a device that the program asks for, also those that
+    /// nothing depends on. The answers are the same; this is for finding out whether they are.
+    pub fn every_copy(mut self, every_copy: bool) -> Self {
+        self.every_copy = every_copy;
         self
     }
 

@@ -19,6 +19,7 @@ mod dispatch;
 mod float;
 mod indexing;
 mod layout;
+mod moves;
 mod normalization;
 mod ordering;
 mod parallel;
@@ -53,5 +54,7 @@ pub fn register(registry: &mut KernelRegistry) -> Result<()> {
     reductions::register(registry)?;
     shapes::register(registry)?;
     softmax::register(registry)?;
-    sorting::register(registry)
+    sorting::register(registry)?;
+    moves::register(registry);
+    Ok(())
 }

@@ -5,6 +5,7 @@
 
 mod check;
 mod missing;
+mod residency;
 mod steps;
 mod storages;
 mod written;
@@ -15,6 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use missing::Missing;
+pub(crate) use residency::Places;
 pub(crate) use steps::Execution;
 
 use self::storages::{Sources, storages};
@@ -22,8 +24,8 @@ use self::written::{Written, fixed_lists};
 use crate::data::ProgramData;
 use crate::memory::{Block, FileBytes, Moving, Slot, StorageId, TensorId};
 use crate::plan::{MethodPlan, PlannedStorage, PlannedValue};
-use crate::{BackendOptions, Delegate, DelegateSpec, Device, Error, Kernel, Result, Runtime};
-use crate::{ValueId, bail, ensure};
+use crate::{BackendOptions, Delegate, DelegateSpec, Device, Error, Kernel, LoadOptions, Result};
+use crate::{Runtime, ValueId, bail, ensure};
 
 /// A method that is ready to be instantiated.
 pub(crate) struct LinkedMethod {
@@ -42,6 +44,8 @@ pub(crate) struct LinkedMethod {
     pub(crate) moving: Moving,
     /// How each instruction runs.
     pub(crate) executions: Vec<Execution>,
+    /// Where tensors on devices lie, where that is not as planned.
+    pub(crate) places: Places,
     /// The devices that the method has memory on.
     pub(crate) devices: Vec<Arc<dyn Device>>,
     /// Whether instances have named buffers, which others may share.
@@ -100,18 +104,18 @@ impl LinkedMethod {
         plan: &Arc<MethodPlan>,
         runtime: &Runtime,
         data: &ProgramData,
-        options: &BackendOptions,
-        memory_limit: usize,
+        options: &LoadOptions,
     ) -> Result<Self> {
         let missing = Missing::of(plan, runtime);
         if !missing.is_empty() {
             return Err(missing.into_error());
         }
         ensure!(
-            plan.arena_bytes() <= memory_limit,
+            plan.arena_bytes() <= options.memory_limit,
             OutOfMemory,
-            "the plan asks for {} bytes of memory, and the limit is {memory_limit}",
-            plan.arena_bytes()
+            "the plan asks for {} bytes of memory, and the limit is {}",
+            plan.arena_bytes(),
+            options.memory_limit
         );
         let kernels: Vec<Kernel> = plan
             .operators
@@ -129,7 +133,13 @@ impl LinkedMethod {
         let written = Written::find(plan, &kernels);
         let moving = Moving::new(plan, steps::views(plan, &kernels));
         let lends = written.lends(plan);
-        let executions = steps::executions(plan, &kernels, &moving, &devices);
+        let mut executions = steps::executions(plan, &kernels, &moving, &devices);
+        let places = if options.every_copy {
+            Places::default()
+        } else {
+            let changing = &written.values;
+            residency::without_needless_copies(plan, &kernels, &devices, changing, &mut executions)
+        };
         Ok(Self {
             fixed_lists: fixed_lists(plan, &written),
             moving,
@@ -137,11 +147,12 @@ impl LinkedMethod {
                 .storages
                 .iter()
                 .any(|storage| matches!(storage, PlannedStorage::State { .. })),
-            storages: storages(plan, &sources, &lends, &executions, &devices)?,
+            storages: storages(plan, &sources, &lends, &executions, &devices, &places)?,
             executions,
             devices,
+            places,
             initial: sources.initial(plan)?,
-            delegates: load_delegates(plan, runtime, data, options)?,
+            delegates: load_delegates(plan, runtime, data, &options.backend_options)?,
             plan: plan.clone(),
             kernels,
             lends,

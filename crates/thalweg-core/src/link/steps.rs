@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use thalweg_format::Device as DeviceId;
 
-use crate::memory::{Moving, Overlap};
+use crate::memory::{Moving, Overlap, StorageId};
 use crate::plan::{MethodPlan, PlannedStorage, PlannedValue, Step};
 use crate::{Device, Kernel, ValueId};
 
@@ -20,6 +20,19 @@ pub(crate) enum Execution {
     Download(usize),
     /// As a copy within a device.
     Copy,
+    /// As a copy of memory of a device to this value, on the host.
+    Fetch {
+        device: usize,
+        storage: StorageId,
+        offset: usize,
+        to: ValueId,
+    },
+    /// Not at all: what would be copied is there already. Only its shape is passed on.
+    Elided,
+    /// Not at all, for its result is a part of what the device has.
+    Nothing,
+    /// By its kernel, which only makes its output a view, and does not look at the memory.
+    View,
     /// As its kind says.
     Other,
 }

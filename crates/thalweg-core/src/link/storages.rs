@@ -6,7 +6,7 @@ use std::sync::Arc;
 use thalweg_format::Device as DeviceId;
 
 use super::steps::Execution;
-use super::{Bytes, LinkedStorage};
+use super::{Bytes, LinkedStorage, Places};
 use crate::data::ProgramData;
 use crate::memory::{Block, StorageId, TensorId};
 use crate::plan::{DataSource, MethodPlan, PlannedStorage, PlannedValue, Step};
@@ -84,6 +84,7 @@ pub(super) fn storages(
     lends: &[Option<StorageId>],
     executions: &[Execution],
     devices: &[Arc<dyn Device>],
+    places: &Places,
 ) -> Result<Vec<LinkedStorage>> {
     let lent: HashSet<StorageId> = lends.iter().copied().flatten().collect();
     let copied = copied_arenas(plan, executions);
@@ -91,7 +92,9 @@ pub(super) fn storages(
     for (index, storage) in plan.storages.iter().enumerate() {
         storages.push(match storage {
             PlannedStorage::Arena { bytes, device } if *device != DeviceId::default() => {
-                let bytes = *bytes;
+                let bytes = places
+                    .arena_bytes(StorageId(index as u32))
+                    .unwrap_or(*bytes);
                 match devices.iter().position(|other| other.id() == *device) {
                     Some(device) => LinkedStorage::DeviceArena { bytes, device },
                     None => bail!(
@@ -143,6 +146,13 @@ fn copied_arenas(plan: &MethodPlan, executions: &[Execution]) -> HashMap<Storage
         let (device, position) = match execution {
             Execution::Upload(device) => (*device, 0),
             Execution::Download(device) => (*device, 1),
+            Execution::Fetch { device, to, .. } => {
+                let position = plan
+                    .arguments(*arguments)
+                    .iter()
+                    .position(|value| value == to);
+                (*device, position.unwrap_or(0))
+            }
             _ => continue,
         };
         if let Some(&value) = plan.arguments(*arguments).get(position)

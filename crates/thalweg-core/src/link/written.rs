@@ -10,7 +10,8 @@ use crate::{Kernel, ValueId};
 
 /// What instructions may change.
 pub(super) struct Written {
-    values: HashSet<ValueId>,
+    /// Values that change: tensors that are written, and numbers that are returned or passed.
+    pub(super) values: HashSet<ValueId>,
     /// From a value to those that may share its memory: views of it, and what it is moved to.
     shares: HashMap<ValueId, Vec<ValueId>>,
 }

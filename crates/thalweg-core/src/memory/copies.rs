@@ -1,8 +1,8 @@
 //! Copies between the host and a device, on the stream of a call.
 
 use super::storage::Place;
-use super::{Lending, Slot, TensorId, Values};
-use crate::device::{DeviceState, Use};
+use super::{Lending, Slot, StorageId, TensorId, Values};
+use crate::device::{DeviceAddress, DeviceState, Use};
 use crate::{Result, ValueId, bail, ensure};
 
 impl Values {
@@ -65,6 +65,41 @@ impl Values {
         else {
             bail!(InvalidProgram, "a copy from a device starts on the host");
         };
+        Self::download_to(devices, device, address, to)
+    }
+
+    /// Copies memory of a device to a tensor on the host.
+    pub(crate) fn fetch(
+        &mut self,
+        devices: &mut [DeviceState],
+        device: usize,
+        storage: StorageId,
+        offset: usize,
+        to: ValueId,
+    ) -> Result<()> {
+        let to = self.tensor_id(to)?;
+        self.reserve(to)?;
+        let place = self.place(to)?;
+        let len = match place {
+            Place::Host { len, .. } | Place::Device { len, .. } => len,
+        };
+        let address = self.device_address(storage, offset, len)?;
+        Self::download_to(devices, device, address, place)
+    }
+
+    /// Gives the target of a copy that is not made the shape of its source.
+    pub(crate) fn pass_shape(&mut self, from: ValueId, to: ValueId) -> Result<()> {
+        let (from, to) = (self.tensor_id(from)?, self.tensor_id(to)?);
+        let sizes = crate::Dims::from_slice(self.layout(from).1)?;
+        self.resize(to, &sizes)
+    }
+
+    fn download_to(
+        devices: &mut [DeviceState],
+        device: usize,
+        address: DeviceAddress,
+        to: Place,
+    ) -> Result<()> {
         let Place::Host {
             data,
             storage,

@@ -344,8 +344,13 @@ fn pointer(block: &Block) -> NonNull<u8> {
 }
 
 impl TensorSlot {
-    /// A tensor as planned.
-    pub(crate) fn new(planned: &PlannedTensor, may_move: bool) -> Result<Self> {
+    /// A tensor as planned, or at another place.
+    pub(crate) fn new(
+        planned: &PlannedTensor,
+        place: Option<(StorageId, usize)>,
+        may_move: bool,
+    ) -> Result<Self> {
+        let (storage, offset) = place.unwrap_or((planned.storage, planned.offset));
         let sizes = planned.sizes.clone();
         // The shape of an unbounded tensor is known only when it is written.
         let unbounded = planned.dynamism == ShapeDynamism::DynamicUnbound;
@@ -360,10 +365,10 @@ impl TensorSlot {
             resizable: planned.dynamism != ShapeDynamism::Static,
             len,
             may_move,
-            storage: planned.storage,
-            offset: planned.offset,
+            storage,
+            offset,
             capacity: planned.capacity,
-            home: (planned.storage, planned.offset, planned.capacity),
+            home: (storage, offset, planned.capacity),
             written_in: 0,
             taken_in: 0,
             copied_in: 0,
@@ -527,6 +532,26 @@ impl Values {
         let storage = self.storages[id.0 as usize].get_mut();
         if matches!(storage.owner, Owner::Caller) {
             *storage = Storage::caller();
+        }
+    }
+
+    /// An address in the memory of a device, `len` bytes of which lie within it.
+    pub(super) fn device_address(
+        &mut self,
+        id: StorageId,
+        offset: usize,
+        len: usize,
+    ) -> Result<DeviceAddress> {
+        let storage = self.storages[id.0 as usize].get_mut();
+        match &storage.owner {
+            Owner::Device { memory, .. }
+                if offset
+                    .checked_add(len)
+                    .is_some_and(|end| end <= memory.len()) =>
+            {
+                Ok(memory.address().offset(offset))
+            }
+            _ => bail!(Internal, "a copy starts beyond its memory on the device"),
         }
     }
 

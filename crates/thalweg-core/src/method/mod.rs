@@ -12,7 +12,7 @@ pub use outputs::Outputs;
 use crate::device::{DeviceState, Use};
 use crate::link::{Execution, LinkedMethod, LinkedStorage};
 use crate::memory::Values;
-use crate::memory::{Arguments, Block, Scratch, Slot, Storage, TensorId, TensorSlot};
+use crate::memory::{Arguments, Block, Overlap, Scratch, Slot, Storage, TensorId, TensorSlot};
 use crate::plan::{MethodPlan, Step};
 use crate::{
     Bool, Call, DType, DelegateInstance, Input, KernelCall, MethodInfo, Result, RunOptions,
@@ -102,8 +102,8 @@ impl Method {
             .iter()
             .enumerate()
             .map(|(index, tensor)| {
-                let may_move = linked.moving.may_move(TensorId(index as u32));
-                TensorSlot::new(tensor, may_move)
+                let id = TensorId(index as u32);
+                TensorSlot::new(tensor, linked.places.of(id), linked.moving.may_move(id))
             })
             .collect::<Result<_>>()?;
         let mut values = Values::new(linked.slots(), tensors, storages);
@@ -253,7 +253,20 @@ impl Instance {
                         Execution::Upload(_) => values.upload(devices, ids[0], ids[1]),
                         Execution::Download(_) => values.download(devices, ids[0], ids[1]),
                         Execution::Copy => values.copy_on_device(devices, ids[0], ids[1]),
-                        Execution::Other => Ok(()),
+                        Execution::Fetch {
+                            device,
+                            storage,
+                            offset,
+                            to,
+                        } => values.fetch(devices, device, storage, offset, to),
+                        Execution::Elided => values.pass_shape(ids[0], ids[1]),
+                        Execution::View => {
+                            let kernel = &linked.kernels[*operator as usize];
+                            let lending = kernel.signature().lending(Overlap::View);
+                            let call = Arguments::new(values, scratch, ids, &lending);
+                            call.and_then(|call| kernel.run(&KernelCall::new(call, threads)))
+                        }
+                        Execution::Nothing | Execution::Other => Ok(()),
                     }
                 }
                 Step::Delegate {

@@ -279,6 +279,7 @@ impl Mark for LateMark {
 }
 
 /// A stream that a caller chose.
+#[allow(dead_code, reason = "some tests choose no stream")]
 pub(crate) struct Chosen(pub(crate) usize);
 
 impl CallerStream for Chosen {
