@@ -380,3 +380,29 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_the_failure_of_its_case_and_says_where_it_was() {
+        let add = "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) \
+                   -> Tensor(a!)";
+        let runtime = Runtime::builder()
+            .kernel(add, |_| panic!("no sum today"))
+            .unwrap()
+            .build()
+            .into();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/add");
+        let panics = PanicNotes::keep();
+        let outcome = check_folder(&runtime, &folder, &panics);
+        drop(panics);
+        let Outcome::Failed(failures) = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert!(failures[0].starts_with("panicked at "), "{failures:?}");
+        assert!(failures[0].contains("verify.rs"), "{failures:?}");
+        assert!(failures[0].ends_with(": no sum today"), "{failures:?}");
+    }
+}
