@@ -197,10 +197,15 @@ impl Call {
             }
         }
         if rules.unsafe_in_capture {
-            let (thread, mode) = (self.thread(), self.capture_mode());
-            self.forbid_in_capture(thread, mode)?;
+            self.forbid_unsafe()?;
         }
         Ok(())
+    }
+
+    /// Fails if a capture forbids this thread what may synchronize.
+    pub(crate) fn forbid_unsafe(&mut self) -> Answer {
+        let (thread, mode) = (self.thread(), self.capture_mode());
+        self.forbid_in_capture(thread, mode)
     }
 
     fn is_sticky(&self) -> bool {

@@ -39,11 +39,21 @@ pub(crate) const CAPTURED_EVENT: Code = CUresult::CUDA_ERROR_CAPTURED_EVENT as u
 pub(crate) const WRONG_THREAD: Code = CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD as u32;
 pub(crate) const UPDATE_FAILURE: Code = CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE as u32;
 
+/// Whether the real driver is asked for, instead of the stand-in.
+pub(crate) fn is_real() -> bool {
+    std::env::var("THALWEG_TEST_DRIVER").is_ok_and(|driver| driver == "real")
+}
+
 fn library() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        // SAFETY: loading the stand-in runs nothing.
-        unsafe { Library::open(Some(Sim::path()), RTLD_NOW | RTLD_LOCAL) }.unwrap()
+        let path = if is_real() {
+            std::path::Path::new("libcuda.so.1")
+        } else {
+            Sim::path()
+        };
+        // SAFETY: loading a driver runs nothing that matters.
+        unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.unwrap()
     })
 }
 
@@ -122,6 +132,10 @@ driver! {
     event_record_external => cuEventRecordWithFlags(event: u64, stream: u64, flags: u32);
     event_query => cuEventQuery(event: u64);
     event_synchronize => cuEventSynchronize(event: u64);
+    priority_range => cuCtxGetStreamPriorityRange(least: &mut i32, greatest: &mut i32);
+    stream_flags => cuStreamGetFlags(stream: u64, flags: &mut u32);
+    host_pointer => cuMemHostGetDevicePointer_v2(pointer: &mut u64, host: u64, flags: u32);
+    address_range => cuMemGetAddressRange_v2(base: &mut u64, bytes: &mut usize, pointer: u64);
     event_elapsed => cuEventElapsedTime(milliseconds: &mut f32, start: u64, end: u64);
     module_load => cuModuleLoadData(module: &mut u64, image: *const c_void);
     module_unload => cuModuleUnload(module: u64);
@@ -149,6 +163,38 @@ driver! {
     green_destroy => cuGreenCtxDestroy(context: u64);
     green_stream => cuGreenCtxStreamCreate(stream: &mut u64, context: u64, flags: u32, priority: i32);
     context_of_green => cuCtxFromGreenCtx(context: &mut u64, green: u64);
+}
+
+#[allow(clippy::too_many_arguments, reason = "so has the driver's")]
+pub(crate) fn launch_shaped(
+    function: u64,
+    grid: u32,
+    block: u32,
+    shared: u32,
+    stream: u64,
+) -> Code {
+    type Launch = unsafe extern "C" fn(
+        u64,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u64,
+        *mut *mut c_void,
+        *mut *mut c_void,
+    ) -> Code;
+    // SAFETY: that is the function's type.
+    let call: Launch = unsafe { std::mem::transmute(symbol("cuLaunchKernel")) };
+    let none = std::ptr::null_mut();
+    // SAFETY: it is for kernels without parameters.
+    unsafe {
+        call(
+            function, grid, 1, 1, block, 1, 1, shared, stream, none, none,
+        )
+    }
 }
 
 #[allow(clippy::too_many_arguments, reason = "so has the driver's")]
