@@ -68,9 +68,9 @@ macro_rules! driver {
     ($($name:ident => $symbol:ident($($arg:ident: $type:ty),*);)*) => {$(
         pub(crate) fn $name($($arg: $type),*) -> Code {
             let address = symbol(stringify!($symbol));
+            type Function = unsafe extern "C" fn($($type),*) -> Code;
             // SAFETY: that is the function's type.
-            let function: unsafe extern "C" fn($($type),*) -> Code =
-                unsafe { std::mem::transmute(address) };
+            let function = unsafe { std::mem::transmute::<*mut c_void, Function>(address) };
             // SAFETY: tests pass what the function takes.
             unsafe { function($($arg),*) }
         }
@@ -319,7 +319,7 @@ impl Pinned {
     }
 
     pub(crate) fn set(&self, sim: &Sim, values: impl Fn(usize) -> f32) {
-        sim.host_access(self.pointer(), self.len * 4, true);
+        sim.host_access(self.address, self.len * 4, true);
         for index in 0..self.len {
             // SAFETY: the memory is as large, and this test's.
             unsafe { *(self.address as *mut f32).add(index) = values(index) };
@@ -327,7 +327,7 @@ impl Pinned {
     }
 
     pub(crate) fn values(&self, sim: &Sim) -> Vec<f32> {
-        sim.host_access(self.pointer(), self.len * 4, false);
+        sim.host_access(self.address, self.len * 4, false);
         // SAFETY: the memory is as large, and this test's.
         unsafe { std::slice::from_raw_parts(self.address as *const f32, self.len) }.to_vec()
     }
