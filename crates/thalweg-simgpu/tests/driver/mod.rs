@@ -132,6 +132,7 @@ driver! {
     event_record_external => cuEventRecordWithFlags(event: u64, stream: u64, flags: u32);
     event_query => cuEventQuery(event: u64);
     event_synchronize => cuEventSynchronize(event: u64);
+    known => simgpu_is_known(mark: u64);
     priority_range => cuCtxGetStreamPriorityRange(least: &mut i32, greatest: &mut i32);
     stream_flags => cuStreamGetFlags(stream: u64, flags: &mut u32);
     host_pointer => cuMemHostGetDevicePointer_v2(pointer: &mut u64, host: u64, flags: u32);
@@ -335,4 +336,18 @@ impl Pinned {
     pub(crate) fn free(self) {
         assert_eq!(free_host(self.address), OK);
     }
+}
+
+/// Remembers the end of a stream's work, as another stand-in does.
+pub(crate) fn mark(stream: u64) -> u64 {
+    type Mark = thalweg_simgpu::abi::Mark;
+    // SAFETY: that is the function's type.
+    let mark = unsafe { std::mem::transmute::<*mut c_void, Mark>(symbol("simgpu_mark")) };
+    // SAFETY: it takes any number.
+    unsafe { mark(stream) }
+}
+
+/// Whether the host has waited for it.
+pub(crate) fn is_known(mark: u64) -> bool {
+    known(mark) != 0
 }
