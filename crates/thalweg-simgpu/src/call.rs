@@ -333,7 +333,8 @@ impl Call {
     /// After a call: some work may run.
     fn let_work_run(&mut self) {
         match self.config.mode {
-            Mode::Free => SHARED.work.notify_one(),
+            Mode::Free if self.waiting > 0 => SHARED.work.notify_one(),
+            Mode::Free => {}
             Mode::Seeded => {
                 while self.schedule.go_on() {
                     match self.claim(None) {
