@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::CUresult;
 
@@ -19,8 +19,13 @@ use crate::status::{Answer, Status, fail};
 use crate::work::{Body, Op};
 use crate::worker::SHARED;
 
-/// How long a call that need not wait stands by a piece of work that it let run. Functions of
-/// others may wait for this very thread.
+/// How long a call that need not wait stands by a function of the host, or a kernel, that it let
+/// run: they may wait for this very thread. On a busy machine they may also just be slow, and a
+/// call that leaves them too early changes what the seed gives.
+const PATIENCE_WITH_HOST: Duration = Duration::from_millis(500);
+const PATIENCE_WITH_KERNEL: Duration = Duration::from_secs(5);
+
+/// How long a wait stands by without looking.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What a function of the driver needs and is.
@@ -157,6 +162,31 @@ fn enter_any(
     result.unwrap_or(CUresult::CUDA_ERROR_UNKNOWN.into())
 }
 
+/// Remembers the end of all work in a stream; 0 if it is captured, or no stream.
+pub(crate) fn mark(stream: u64) -> u64 {
+    let mut driver = SHARED.lock();
+    let site = driver.host_site("mark");
+    let mut call = Call {
+        driver: Some(driver),
+        site,
+        per_thread: false,
+        injected: false,
+    };
+    let Ok(stream) = call.stream(stream) else {
+        return 0;
+    };
+    let tail = call
+        .streams
+        .get(stream)
+        .ok()
+        .filter(|s| s.capture.is_none());
+    let Some(tail) = tail.and_then(|stream| call.tail(stream.queue)) else {
+        return 0;
+    };
+    call.marks.push(tail);
+    call.marks.len() as u64
+}
+
 impl Call {
     fn run(
         &mut self,
@@ -197,10 +227,15 @@ impl Call {
             }
         }
         if rules.unsafe_in_capture {
-            let (thread, mode) = (self.thread(), self.capture_mode());
-            self.forbid_in_capture(thread, mode)?;
+            self.forbid_unsafe()?;
         }
         Ok(())
+    }
+
+    /// Fails if a capture forbids this thread what may synchronize.
+    pub(crate) fn forbid_unsafe(&mut self) -> Answer {
+        let (thread, mode) = (self.thread(), self.capture_mode());
+        self.forbid_in_capture(thread, mode)
     }
 
     fn is_sticky(&self) -> bool {
@@ -298,7 +333,8 @@ impl Call {
     /// After a call: some work may run.
     fn let_work_run(&mut self) {
         match self.config.mode {
-            Mode::Free => SHARED.work.notify_one(),
+            Mode::Free if self.waiting > 0 => SHARED.work.notify_one(),
+            Mode::Free => {}
             Mode::Seeded => {
                 while self.schedule.go_on() {
                     match self.claim(None) {
@@ -319,16 +355,16 @@ impl Call {
             SHARED.changed.notify_all();
             return;
         }
-        let own = matches!(op.body, Body::Kernel(_) | Body::Host(_));
+        let patience = match op.body {
+            Body::Host(_) => PATIENCE_WITH_HOST,
+            Body::Kernel(_) => PATIENCE_WITH_KERNEL,
+            _ => Duration::MAX,
+        };
         self.jobs.push_back(op);
         SHARED.work.notify_one();
-        let mut tries = 0;
-        while !self.is_done(point) && (tries == 0 || !own) {
-            tries += 1;
-            let before = std::time::Instant::now();
-            while !self.is_done(point) && before.elapsed() < PATIENCE {
-                self.stand_by(PATIENCE);
-            }
+        let start = Instant::now();
+        while !self.is_done(point) && start.elapsed() < patience {
+            self.stand_by(PATIENCE);
         }
     }
 

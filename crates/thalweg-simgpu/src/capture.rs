@@ -54,6 +54,24 @@ impl Driver {
         Ok(())
     }
 
+    /// Fails if any stream of a context is captured, and then breaks those captures: all of its
+    /// streams cannot be waited for.
+    pub(crate) fn forbid_context_wait(&mut self, context: u64) -> Answer {
+        let concerned: BTreeSet<u64> = self
+            .streams
+            .iter()
+            .filter(|(_, stream)| stream.context == context)
+            .filter_map(|(_, stream)| stream.capture)
+            .collect();
+        for capture in &mut self.captures {
+            capture.invalid |= concerned.contains(&capture.id);
+        }
+        if concerned.is_empty() {
+            return Ok(());
+        }
+        fail(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+    }
+
     /// Fails if a use of the legacy default stream would order a capture with work outside of it.
     pub(crate) fn forbid_implicit(&mut self, stream: u64, invalidate: bool) -> Answer {
         let stream = self.streams.get(stream)?;
@@ -126,13 +144,12 @@ impl Driver {
             capture.invalid = true;
             return fail(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
         }
-        if capture.thread != thread && capture.mode != RELAXED {
-            return fail(CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-        }
         let capture = self.abandon_capture(index);
         let graph = self.graphs.get_mut(capture.graph)?;
         graph.capturing = false;
-        let error = if capture.invalid {
+        let error = if capture.thread != thread && capture.mode != RELAXED {
+            Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+        } else if capture.invalid {
             Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
         } else {
             let joined = graph.ancestors(capture.streams.get(&stream).map_or(&[][..], |f| f));
@@ -223,7 +240,7 @@ impl Driver {
     pub(crate) fn wait_captured(&mut self, stream: u64, event: &Captured) -> Answer {
         let open = self.captures.iter().position(|c| c.id == event.capture);
         let Some(capture) = open else {
-            return fail(CUresult::CUDA_ERROR_CAPTURED_EVENT);
+            return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         };
         let own = self.valid_capture(stream)?;
         if own.is_some_and(|own| own != capture) {

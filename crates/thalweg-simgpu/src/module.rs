@@ -24,7 +24,7 @@ pub(crate) struct Function {
 
 /// The line that an image for the stand-in starts with. The names of its kernels follow, one a
 /// line; `name: bytes` is a variable.
-pub(crate) const MAGIC: &str = "simgpu";
+const MAGIC: &str = "simgpu";
 
 impl Module {
     pub(crate) fn new(context: u64, names: Option<Vec<Arc<str>>>, library: bool) -> Self {
@@ -63,6 +63,17 @@ pub(crate) fn parse_image(text: &str) -> Option<(Vec<Arc<str>>, Vec<(Arc<str>, u
     Some((kernels, variables))
 }
 
+/// The kernels that PTX names.
+pub(crate) fn parse_ptx(text: &str) -> Vec<Arc<str>> {
+    let ends = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$'));
+    text.split(".entry")
+        .skip(1)
+        .filter_map(|rest| rest.trim_start().split(ends).next())
+        .filter(|name| !name.is_empty())
+        .map(Into::into)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,5 +84,7 @@ mod tests {
         assert_eq!(kernels, ["add".into(), "scale".into()]);
         assert_eq!(variables, [("table".into(), 64)]);
         assert!(parse_image(".version 8.0\n").is_none());
+        let ptx = ".version 8.0\n.visible .entry one(.param .u64 x) {}\n.entry two\n() {}";
+        assert_eq!(parse_ptx(ptx), ["one".into(), "two".into()]);
     }
 }

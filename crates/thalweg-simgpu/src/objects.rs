@@ -63,6 +63,7 @@ impl Driver {
         }
         .into();
         let queue = self.new_queue(label.clone(), device, context);
+        self.queues[queue].blocking = kind != StreamKind::Legacy && flags & 1 == 0;
         Ok(self.streams.insert(Stream {
             label,
             queue,
@@ -137,6 +138,18 @@ impl Driver {
     pub(crate) fn create_context(&mut self, device: usize, kind: ContextKind, flags: u32) -> u64 {
         let id = self.next_id();
         self.contexts.insert(Context::new(device, kind, flags, id))
+    }
+
+    /// The context to which memory, events and modules of a context belong: a green context has
+    /// only its streams.
+    pub(crate) fn owner(&self, context: u64) -> u64 {
+        let Ok(known) = self.contexts.get(context) else {
+            return context;
+        };
+        match (known.kind, self.devices[known.device].primary) {
+            (ContextKind::Green { .. }, Some(primary)) => primary,
+            _ => context,
+        }
     }
 
     /// Ends a context and all that is in it. Nothing of it runs any more.

@@ -248,6 +248,7 @@ entry! {
     /// Waits for all work of the current context.
     fn cuCtxSynchronize(), Rules::CONTEXT.unsafe_in_capture(), |call| {
         let context = call.context()?;
+        call.forbid_context_wait(context)?;
         call.wait_for_context(context)
     }
 }
@@ -256,6 +257,7 @@ entry! {
     /// Waits for all work of a context.
     fn cuCtxSynchronize_v2(context: u64), Rules::DRIVER.unsafe_in_capture(), |call| {
         let context = if context == 0 { call.context()? } else { context };
+        call.forbid_context_wait(context)?;
         call.wait_for_context(context)
     }
 }

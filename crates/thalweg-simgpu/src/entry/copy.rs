@@ -28,7 +28,7 @@ enum Kind {
     Any,
 }
 
-const SYNC: Rules = Rules::CONTEXT.unsafe_in_capture();
+const SYNC: Rules = Rules::CONTEXT;
 
 impl Call {
     fn side(&self, address: u64) -> Side {

@@ -10,8 +10,6 @@ use crate::event::{Captured, Event};
 use crate::status::{Answer, fail};
 use crate::work::Body;
 
-const WAITS: Rules = Rules::CONTEXT.unsafe_in_capture();
-
 entry! {
     /// Makes an event.
     fn cuEventCreate(event: Out<u64>, flags: c_uint), Rules::CONTEXT, |call| {
@@ -19,7 +17,7 @@ entry! {
         if event.is_null() || flags > 7 || (flags & 4 != 0 && flags & 2 == 0) {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        let (context, device) = (call.context()?, call.device()?);
+        let (context, device) = (call.owner(call.context()?), call.device()?);
         let label = format!("event {}", call.next_id()).into();
         let handle = call.events.insert(Event::new(label, device, context, flags & 2 == 0));
         event.set(handle)
@@ -80,10 +78,15 @@ impl Call {
         let Some(captured) = self.events.get(event)?.captured.clone() else {
             return Ok(());
         };
-        for capture in &mut self.captures {
-            capture.invalid |= capture.id == captured.capture;
+        let open = self.captures.iter_mut().find(|c| c.id == captured.capture);
+        match open {
+            Some(capture) => {
+                capture.invalid = true;
+                fail(CUresult::CUDA_ERROR_CAPTURED_EVENT)
+            }
+            // The capture is over, and the event was never recorded otherwise.
+            None => fail(CUresult::CUDA_ERROR_INVALID_VALUE),
         }
-        fail(CUresult::CUDA_ERROR_CAPTURED_EVENT)
     }
 }
 
@@ -103,10 +106,11 @@ entry! {
 
 entry! {
     /// Whether the work before an event is done.
-    fn cuEventQuery(event: u64), WAITS, |call| {
+    fn cuEventQuery(event: u64), Rules::CONTEXT, |call| {
         let site = call.site.clone();
         call.check_event(event, &site)?;
         call.must_not_be_captured(event)?;
+        call.forbid_unsafe()?;
         let known = call.events.get(event)?;
         let (recorded, label) = (known.recorded.clone(), known.label.clone());
         match recorded {
@@ -122,10 +126,11 @@ entry! {
 
 entry! {
     /// Waits for the work before an event.
-    fn cuEventSynchronize(event: u64), WAITS, |call| {
+    fn cuEventSynchronize(event: u64), Rules::CONTEXT, |call| {
         let site = call.site.clone();
         call.check_event(event, &site)?;
         call.must_not_be_captured(event)?;
+        call.forbid_unsafe()?;
         let known = call.events.get(event)?;
         let (recorded, label) = (known.recorded.clone(), known.label.clone());
         match recorded {

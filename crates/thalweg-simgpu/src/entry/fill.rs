@@ -7,7 +7,7 @@ use crate::call::{Call, Rules};
 use crate::status::Answer;
 use crate::work::{Body, Fill};
 
-const SYNC: Rules = Rules::CONTEXT.unsafe_in_capture();
+const SYNC: Rules = Rules::CONTEXT;
 
 impl Call {
     fn fill(&mut self, fill: Fill, stream: Option<u64>) -> Answer {

@@ -43,7 +43,7 @@ entry! {
     fn cuDeviceGetDevResource(device: c_int, out: Out<Resource>, kind: c_uint), Rules::DRIVER, |call| {
         call.device_index(device)?;
         if kind != MULTIPROCESSORS {
-            return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return fail(CUresult::CUDA_ERROR_INVALID_RESOURCE_TYPE);
         }
         out.set(resource(call.config.multiprocessors))
     }

@@ -76,6 +76,9 @@ fn allocate_pinned(call: &mut Call, pointer: Out<u64>, bytes: usize, flags: u32)
         return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let (context, site) = (call.context()?, call.site.clone());
+    if bytes == 0 {
+        return pointer.set(0);
+    }
     let start = call.allocate_host(context, bytes as u64, flags, &site)?;
     pointer.set(start)
 }
@@ -238,16 +241,19 @@ fn allocate_in_order(
     }
     call.forbid_implicit(stream, true)?;
     call.no_memory_nodes(stream)?;
+    if bytes == 0 {
+        return pointer.set(0);
+    }
     let site = call.site.clone();
     let start = call.allocate_in_order(pool, stream, bytes as u64, &site)?;
     pointer.set(start)
 }
 
 impl Call {
-    /// Graphs here have no nodes that allocate.
+    /// Graphs here have no nodes that allocate; and what is not in a graph may synchronize.
     fn no_memory_nodes(&mut self, stream: u64) -> Answer {
         let Some(capture) = self.valid_capture(stream)? else {
-            return Ok(());
+            return self.forbid_unsafe();
         };
         self.captures[capture].invalid = true;
         let site = self.site.clone();
@@ -263,7 +269,7 @@ entry! {
         let stream = call.stream(stream)?;
         call.forbid_implicit(stream, true)?;
         if pointer == 0 {
-            return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Ok(());
         }
         call.no_memory_nodes(stream)?;
         let (site, disputed) = (call.site.clone(), call.injected);

@@ -9,11 +9,9 @@ use super::{In, Out, Text, entry};
 use crate::call::{Call, Rules};
 use crate::callback;
 use crate::driver::Driver;
-use crate::module::{Function, MAGIC, Module, parse_image};
+use crate::module::{Function, Module, parse_image, parse_ptx};
 use crate::report::Site;
 use crate::status::{Answer, fail};
-
-const LOADS: Rules = Rules::CONTEXT.unsafe_in_capture();
 
 impl Driver {
     /// Ends a module, its functions and its variables.
@@ -50,15 +48,14 @@ impl Driver {
     }
 }
 
-/// What an image holds: text for the stand-in, or anything for real devices.
+/// What an image holds, if it is text: for the stand-in, or PTX. `None` is code for real devices.
 fn read_image(image: In<u8>) -> Answer<Option<String>> {
-    if image.is_null() {
-        return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    for (index, expected) in MAGIC.bytes().enumerate() {
-        if image.nth(index)? != expected {
-            return Ok(None);
-        }
+    let first = image.get()?;
+    let is_text = first.is_ascii_graphic() || first.is_ascii_whitespace();
+    // PTX starts with a comment or a directive.
+    let known = matches!(first, b'/' | b'.' | b's') || first.is_ascii_whitespace();
+    if !is_text || !known {
+        return Ok(None);
     }
     Text(image.0.cast()).get().map(Some)
 }
@@ -71,12 +68,15 @@ impl Call {
         } else {
             self.context()?
         };
+        let context = self.owner(context);
         let text = read_image(image)?;
         let Some(text) = text else {
             return Ok(self.modules.insert(Module::new(context, None, library)));
         };
-        let Some((kernels, variables)) = parse_image(&text) else {
-            return fail(CUresult::CUDA_ERROR_INVALID_IMAGE);
+        let (kernels, variables) = match parse_image(&text) {
+            Some(parts) => parts,
+            None if text.contains(".version") => (parse_ptx(&text), Vec::new()),
+            None => return fail(CUresult::CUDA_ERROR_INVALID_IMAGE),
         };
         let mut module = Module::new(context, Some(kernels), library);
         let site = self.site.clone();
@@ -133,7 +133,7 @@ impl Call {
 
 entry! {
     /// Loads an image.
-    fn cuModuleLoadData(module: Out<u64>, image: In<u8>), LOADS, |call| {
+    fn cuModuleLoadData(module: Out<u64>, image: In<u8>), Rules::CONTEXT, |call| {
         if module.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
@@ -144,7 +144,7 @@ entry! {
 
 entry! {
     /// Loads an image, with options that change nothing.
-    fn cuModuleLoadDataEx(module: Out<u64>, image: In<u8>, _count: c_uint, _options: In<u32>, _values: In<u64>), LOADS, |call| {
+    fn cuModuleLoadDataEx(module: Out<u64>, image: In<u8>, _count: c_uint, _options: In<u32>, _values: In<u64>), Rules::CONTEXT, |call| {
         if module.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
@@ -155,7 +155,7 @@ entry! {
 
 entry! {
     /// Loads an image that has code for several kinds of devices.
-    fn cuModuleLoadFatBinary(module: Out<u64>, image: In<u8>), LOADS, |call| {
+    fn cuModuleLoadFatBinary(module: Out<u64>, image: In<u8>), Rules::CONTEXT, |call| {
         if module.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
@@ -166,7 +166,7 @@ entry! {
 
 entry! {
     /// Ends a module.
-    fn cuModuleUnload(module: u64), LOADS.releases(), |call| call.end_module(module)
+    fn cuModuleUnload(module: u64), Rules::CONTEXT.unsafe_in_capture().releases(), |call| call.end_module(module)
 }
 
 entry! {

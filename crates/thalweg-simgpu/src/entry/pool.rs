@@ -73,7 +73,7 @@ entry! {
 
 entry! {
     /// Gives what a pool keeps above some bytes back to the device.
-    fn cuMemPoolTrimTo(pool: u64, keep: usize), Rules::DRIVER, |call| {
+    fn cuMemPoolTrimTo(pool: u64, keep: usize), Rules::DRIVER.unsafe_in_capture(), |call| {
         call.pools.get(pool)?;
         call.trim_pool(pool, keep as u64);
         Ok(())

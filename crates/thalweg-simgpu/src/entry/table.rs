@@ -118,7 +118,10 @@ impl Call {
             }
             None => {
                 function.set(ptr::null_mut())?;
-                status.set_if_wanted(1);
+                // Whoever asks for a status is told there.
+                if !status.is_null() {
+                    return status.set(1);
+                }
                 fail(CUresult::CUDA_ERROR_NOT_FOUND)
             }
         }

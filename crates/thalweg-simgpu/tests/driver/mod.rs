@@ -39,11 +39,21 @@ pub(crate) const CAPTURED_EVENT: Code = CUresult::CUDA_ERROR_CAPTURED_EVENT as u
 pub(crate) const WRONG_THREAD: Code = CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD as u32;
 pub(crate) const UPDATE_FAILURE: Code = CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE as u32;
 
+/// Whether the real driver is asked for, instead of the stand-in.
+pub(crate) fn is_real() -> bool {
+    std::env::var("THALWEG_TEST_DRIVER").is_ok_and(|driver| driver == "real")
+}
+
 fn library() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        // SAFETY: loading the stand-in runs nothing.
-        unsafe { Library::open(Some(Sim::path()), RTLD_NOW | RTLD_LOCAL) }.unwrap()
+        let path = if is_real() {
+            std::path::Path::new("libcuda.so.1")
+        } else {
+            Sim::path()
+        };
+        // SAFETY: loading a driver runs nothing that matters.
+        unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.unwrap()
     })
 }
 
@@ -58,9 +68,9 @@ macro_rules! driver {
     ($($name:ident => $symbol:ident($($arg:ident: $type:ty),*);)*) => {$(
         pub(crate) fn $name($($arg: $type),*) -> Code {
             let address = symbol(stringify!($symbol));
+            type Function = unsafe extern "C" fn($($type),*) -> Code;
             // SAFETY: that is the function's type.
-            let function: unsafe extern "C" fn($($type),*) -> Code =
-                unsafe { std::mem::transmute(address) };
+            let function = unsafe { std::mem::transmute::<*mut c_void, Function>(address) };
             // SAFETY: tests pass what the function takes.
             unsafe { function($($arg),*) }
         }
@@ -122,6 +132,11 @@ driver! {
     event_record_external => cuEventRecordWithFlags(event: u64, stream: u64, flags: u32);
     event_query => cuEventQuery(event: u64);
     event_synchronize => cuEventSynchronize(event: u64);
+    known => simgpu_is_known(mark: u64);
+    priority_range => cuCtxGetStreamPriorityRange(least: &mut i32, greatest: &mut i32);
+    stream_flags => cuStreamGetFlags(stream: u64, flags: &mut u32);
+    host_pointer => cuMemHostGetDevicePointer_v2(pointer: &mut u64, host: u64, flags: u32);
+    address_range => cuMemGetAddressRange_v2(base: &mut u64, bytes: &mut usize, pointer: u64);
     event_elapsed => cuEventElapsedTime(milliseconds: &mut f32, start: u64, end: u64);
     module_load => cuModuleLoadData(module: &mut u64, image: *const c_void);
     module_unload => cuModuleUnload(module: u64);
@@ -149,6 +164,38 @@ driver! {
     green_destroy => cuGreenCtxDestroy(context: u64);
     green_stream => cuGreenCtxStreamCreate(stream: &mut u64, context: u64, flags: u32, priority: i32);
     context_of_green => cuCtxFromGreenCtx(context: &mut u64, green: u64);
+}
+
+#[allow(clippy::too_many_arguments, reason = "so has the driver's")]
+pub(crate) fn launch_shaped(
+    function: u64,
+    grid: u32,
+    block: u32,
+    shared: u32,
+    stream: u64,
+) -> Code {
+    type Launch = unsafe extern "C" fn(
+        u64,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u64,
+        *mut *mut c_void,
+        *mut *mut c_void,
+    ) -> Code;
+    // SAFETY: that is the function's type.
+    let call: Launch = unsafe { std::mem::transmute(symbol("cuLaunchKernel")) };
+    let none = std::ptr::null_mut();
+    // SAFETY: it is for kernels without parameters.
+    unsafe {
+        call(
+            function, grid, 1, 1, block, 1, 1, shared, stream, none, none,
+        )
+    }
 }
 
 #[allow(clippy::too_many_arguments, reason = "so has the driver's")]
@@ -273,7 +320,7 @@ impl Pinned {
     }
 
     pub(crate) fn set(&self, sim: &Sim, values: impl Fn(usize) -> f32) {
-        sim.host_access(self.pointer(), self.len * 4, true);
+        sim.host_access(self.address, self.len * 4, true);
         for index in 0..self.len {
             // SAFETY: the memory is as large, and this test's.
             unsafe { *(self.address as *mut f32).add(index) = values(index) };
@@ -281,7 +328,7 @@ impl Pinned {
     }
 
     pub(crate) fn values(&self, sim: &Sim) -> Vec<f32> {
-        sim.host_access(self.pointer(), self.len * 4, false);
+        sim.host_access(self.address, self.len * 4, false);
         // SAFETY: the memory is as large, and this test's.
         unsafe { std::slice::from_raw_parts(self.address as *const f32, self.len) }.to_vec()
     }
@@ -289,4 +336,18 @@ impl Pinned {
     pub(crate) fn free(self) {
         assert_eq!(free_host(self.address), OK);
     }
+}
+
+/// Remembers the end of a stream's work, as another stand-in does.
+pub(crate) fn mark(stream: u64) -> u64 {
+    type Mark = thalweg_simgpu::abi::Mark;
+    // SAFETY: that is the function's type.
+    let mark = unsafe { std::mem::transmute::<*mut c_void, Mark>(symbol("simgpu_mark")) };
+    // SAFETY: it takes any number.
+    unsafe { mark(stream) }
+}
+
+/// Whether the host has waited for it.
+pub(crate) fn is_known(mark: u64) -> bool {
+    known(mark) != 0
 }
