@@ -5,10 +5,11 @@
 //! built once per compute type, and conversion is built once for all operators.
 
 use thalweg_core::{Bool, Complex32, Complex64, DType, Element, Result, Scalar, TensorView};
-use thalweg_core::{TensorViewMut, bail, bf16, f16};
+use thalweg_core::{TensorViewMut, bf16, f16};
 
-use crate::convert::{CastFrom, CastInto};
+use crate::cast::{CastFrom, CastInto, cast_scalar};
 use crate::dispatch::dispatch;
+use crate::elements::elements_mut;
 
 macro_rules! compute_trait {
     ($($element:ty),*) => {
@@ -86,22 +87,8 @@ pub(crate) use dispatch_compute;
 /// A number as an element of type `common`, in its compute type.
 pub(crate) fn constant<C: Compute>(value: Scalar, common: DType) -> Result<C> {
     dispatch!(common, all => S, {
-        let element: S = match value {
-            Scalar::Int(value) => S::cast_from(value),
-            Scalar::Double(value) => S::cast_from(value),
-            Scalar::Bool(value) => S::cast_from(Bool::from(value)),
-        };
-        Ok(C::cast_from(element))
+        Ok(C::cast_from(cast_scalar::<S>(value)))
     })
-}
-
-/// A number in a compute type, without going through the element type it is used with.
-pub(crate) fn number<C: Compute>(value: Scalar) -> C {
-    match value {
-        Scalar::Int(value) => C::cast_from(value),
-        Scalar::Double(value) => C::cast_from(value),
-        Scalar::Bool(value) => C::cast_from(Bool::from(value)),
-    }
 }
 
 /// What is left of a value when it is stored as an element of type `dtype`.
@@ -199,13 +186,4 @@ pub(crate) fn store_bytes<C: Compute>(dtype: DType, bytes: &mut [u8], values: &[
         C::cast_into_slice(values, elements_mut::<S>(bytes)?);
     });
     Ok(())
-}
-
-/// Bytes of a tensor as the elements that they are.
-#[inline]
-pub(crate) fn elements_mut<S: Element>(bytes: &mut [u8]) -> Result<&mut [S]> {
-    match bytemuck::try_cast_slice_mut(bytes) {
-        Ok(elements) => Ok(elements),
-        Err(why) => bail!(Internal, "not elements of type {}: {why}", S::DTYPE),
-    }
 }

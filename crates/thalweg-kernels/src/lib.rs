@@ -9,17 +9,20 @@
 #![deny(unsafe_code)]
 
 mod broadcast;
+mod cast;
 mod compute;
 mod conversion;
-mod convert;
 mod convolution;
 mod copying;
 mod creation;
+mod dims;
 mod dispatch;
+mod elements;
 mod float;
 mod indexing;
 mod layout;
 mod normalization;
+mod number;
 mod ordering;
 mod parallel;
 mod pointwise;

@@ -179,7 +179,7 @@ fn backward<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> {
 fn read_as<'a, T: Float>(
     call: &'a KernelCall<'_>,
     view: TensorView<'a>,
-    order: &[u8],
+    order: &'a [u8],
 ) -> Result<&'a [T::Compute]> {
     widened(call, laid_out::<T>(call, view, order)?)
 }

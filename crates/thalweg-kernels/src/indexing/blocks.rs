@@ -3,8 +3,8 @@
 use bytemuck::Pod;
 use thalweg_core::{Element, Result, TensorView, TensorViewMut, ensure};
 
-use crate::copying::{elements, elements_mut};
 use crate::dispatch::{dispatch, dispatch_size};
+use crate::elements::{elements, elements_mut};
 use crate::strided::Walk;
 
 /// Blocks of one tensor and the blocks of another one that go there, in order.

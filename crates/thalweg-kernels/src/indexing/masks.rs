@@ -6,9 +6,11 @@ use thalweg_core::{
 };
 
 use super::blocks::same_type;
-use crate::copying::{copy, elements, elements_mut};
+use crate::broadcast::broadcast_shapes;
+use crate::copying::copy;
 use crate::dispatch::{dispatch, dispatch_size};
-use crate::layout::{Layout, broadcast_shape};
+use crate::elements::{elements, elements_mut};
+use crate::layout::Layout;
 use crate::strided::Walk;
 
 pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -108,7 +110,7 @@ impl<'a> Masked<'a> {
             "a mask is of booleans, not of {}",
             mask.dtype()
         );
-        let sizes = broadcast_shape(tensor.sizes(), mask.sizes())?;
+        let sizes = broadcast_shapes(tensor.sizes(), mask.sizes())?;
         let layout = Layout::of(mask)?.broadcast(&sizes)?;
         let tensor = Layout::of(tensor)?.broadcast(&sizes)?;
         Ok(Self {

@@ -1,15 +1,15 @@
 //! Reading and writing along one dimension, with an index for each element.
 
-use thalweg_core::{
-    DType, Dims, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, ensure,
-};
+use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, ensure};
 
 use super::blocks::{Plus, same_type};
-use super::checked;
-use crate::conversion::{convert, encode};
-use crate::copying::{copy, elements, elements_mut};
+use super::{checked, positions};
+use crate::conversion::encode;
+use crate::copying::copy;
+use crate::dims::wrap_dim;
 use crate::dispatch::{dispatch, dispatch_size};
-use crate::layout::{Layout, wrap_dim};
+use crate::elements::{elements, elements_mut};
+use crate::layout::Layout;
 use crate::strided::Walk;
 
 pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -149,17 +149,8 @@ impl<'a> Along<'a> {
             indexed.sizes,
             other.sizes
         );
-        let data = match index.dtype() {
-            DType::I64 => index.data()?,
-            DType::I32 => {
-                let wide = call.temporary::<i64>(index.numel())?;
-                let target = bytemuck::cast_slice_mut(wide);
-                convert(target, DType::I64, index.bytes(), index.dtype())?;
-                wide
-            }
-            other => thalweg_core::bail!(InvalidInput, "elements of type {other} are not indices"),
-        };
-        let line = Layout::of(index)?;
+        let data = positions(call, index)?;
+        let line = Layout::row_major(sizes)?;
         let (size, stride) = match rank {
             0 => (1, 1),
             _ => (indexed.sizes[dim], indexed.strides[dim]),

@@ -2,9 +2,9 @@
 
 use thalweg_core::{Bool, DType, KernelCall, KernelRegistry, Result};
 
-use super::number::Integer;
 use super::{Operand, Pointwise, each, pairs, scalar, tensor};
 use crate::compute::dispatch_compute;
+use crate::number::Integer;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     /// Registers an operator of two tensors, and of a tensor and a number.

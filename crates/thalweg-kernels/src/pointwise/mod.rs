@@ -10,7 +10,6 @@ mod chunks;
 mod comparison;
 mod copies;
 mod functions;
-mod number;
 mod selection;
 mod unary;
 
@@ -22,11 +21,11 @@ use thalweg_core::{DType, Dims, KernelCall, KernelRegistry, Result, Scalar, Tens
 
 use crate::broadcast::broadcast_shapes;
 use crate::compute::Compute;
+use crate::ordering::in_order;
 use crate::promotion::{Promotion, check_cast};
 use chunks::{ChunkFn, Source, map};
 
 pub(crate) use copies::copy_converted;
-pub(crate) use number::{Number, Real};
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     arithmetic::register(registry)?;
@@ -66,10 +65,19 @@ impl<'a, const N: usize> Pointwise<'a, N> {
         out: usize,
         common: DType,
     ) -> Result<Self> {
+        let mut operands = operands;
         let mut sizes = Dims::new();
         for operand in &operands {
             if let Operand::Tensor(tensor) = operand {
                 sizes = broadcast_shapes(&sizes, tensor.sizes())?;
+            }
+        }
+        let order = call.output_dim_order(out)?;
+        for operand in &mut operands {
+            if let Operand::Tensor(tensor) = operand
+                && *tensor.sizes() == *sizes
+            {
+                *tensor = in_order(call, *tensor, order)?;
             }
         }
         Ok(Self {

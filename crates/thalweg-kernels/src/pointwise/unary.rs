@@ -3,9 +3,10 @@
 use thalweg_core::{Bool, DType, KernelCall, KernelRegistry, Result, ensure};
 
 use super::functions::Functions;
-use super::number::{Number, Real};
 use super::{Pointwise, each, tensor};
-use crate::compute::{dispatch_compute, number};
+use crate::cast::cast_scalar;
+use crate::compute::dispatch_compute;
+use crate::number::{Number, Ordered};
 use crate::promotion::to_float;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -114,7 +115,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         };
     }
     of_own! { real:
-        "sign" => |x| Real::sign(x);
+        "sign" => |x| Ordered::sign(x);
     }
     of_own! { number:
         "isinf" => |x| Bool::from(Number::is_infinite(x));
@@ -173,7 +174,7 @@ fn abs(call: &KernelCall<'_>) -> Result<()> {
             pointwise.run(&each(|x: C| x.norm()))
         });
     }
-    dispatch_compute!(pointwise.common, real => C, { pointwise.run(&each(|x: C| Real::abs(x))) })
+    dispatch_compute!(pointwise.common, real => C, { pointwise.run(&each(|x: C| Ordered::abs(x))) })
 }
 
 fn gelu(call: &KernelCall<'_>) -> Result<()> {
@@ -213,7 +214,7 @@ fn leaky_relu(call: &KernelCall<'_>) -> Result<()> {
     let pointwise = Pointwise::promoted(call, [tensor(call, 0)?], 2)?;
     let slope = call.scalar(1)?;
     dispatch_compute!(pointwise.common, float => C, {
-        let slope = number::<C>(slope);
+        let slope = cast_scalar::<C>(slope);
         pointwise.run(&each(move |x: C| if x > 0.0 { x } else { x * slope }))
     })
 }

@@ -3,10 +3,10 @@
 use thalweg_core::{Complex32, Complex64, Dims, KernelCall, KernelRegistry, Result, TensorView};
 use thalweg_core::{TensorViewMut, ensure};
 
-use super::dimension;
 use super::reduce::CHUNK;
 use crate::compute::{Compute, dispatch_compute, load, store};
-use crate::pointwise::Number;
+use crate::dims::wrap_dim;
+use crate::number::Number;
 use crate::strided::Walk;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -18,7 +18,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
 
 fn cumsum(call: &KernelCall<'_>) -> Result<()> {
     let input = call.tensor(0)?;
-    let dim = dimension(call.int(1)?, input.rank())?;
+    let dim = wrap_dim(call.int(1)?, input.rank())?;
     let dtype = match call.optional_dtype(2)? {
         Some(dtype) => dtype,
         None => call.output_dtype(3)?,

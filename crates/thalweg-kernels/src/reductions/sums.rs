@@ -6,8 +6,8 @@ use thalweg_core::{Bool, Complex32, Complex64, DType, KernelCall, KernelRegistry
 use thalweg_core::{TensorView, TensorViewMut, ensure};
 
 use super::reduce::{Fold, Reduced, fold_lanes, reduce};
+use crate::cast::CastInto;
 use crate::compute::{Compute, dispatch_compute};
-use crate::convert::CastInto;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(

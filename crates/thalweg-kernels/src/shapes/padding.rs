@@ -4,8 +4,9 @@ use bytemuck::Pod;
 use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, Scalar, ensure};
 
 use crate::conversion::encode;
-use crate::copying::{copy, elements, elements_mut};
+use crate::copying::copy;
 use crate::dispatch::dispatch_size;
+use crate::elements::{elements, elements_mut};
 use crate::layout::Layout;
 use crate::strided::Walk;
 

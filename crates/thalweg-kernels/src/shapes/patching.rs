@@ -4,9 +4,11 @@ use bytemuck::Pod;
 use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, TensorView, ensure};
 
 use super::{Range, diagonal_of, existing_dim, existing_index};
-use crate::copying::{copy, elements, elements_mut};
+use crate::copying::copy;
+use crate::dims::wrap_dim;
 use crate::dispatch::dispatch_size;
-use crate::layout::{Layout, wrap_dim};
+use crate::elements::{elements, elements_mut};
+use crate::layout::Layout;
 use crate::strided::Walk;
 
 pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {

@@ -17,7 +17,7 @@ pub(crate) trait Number: Compute {
 }
 
 /// Numbers with an order.
-pub(crate) trait Real: Number + PartialOrd {
+pub(crate) trait Ordered: Number + PartialOrd {
     /// The least number: minus infinity, if there is one.
     const LEAST: Self;
     /// The greatest number: infinity, if there is one.
@@ -43,7 +43,7 @@ pub(crate) trait Real: Number + PartialOrd {
 }
 
 /// Numbers of bits.
-pub(crate) trait Integer: Real + Eq {
+pub(crate) trait Integer: Ordered + Eq {
     fn bit_and(self, other: Self) -> Self;
     fn bit_or(self, other: Self) -> Self;
     fn bit_xor(self, other: Self) -> Self;
@@ -87,7 +87,7 @@ macro_rules! integers {
             }
 
             #[allow(unused_comparisons, reason = "some of the types have no sign")]
-            impl Real for $int {
+            impl Ordered for $int {
                 const LEAST: Self = <$int>::MIN;
                 const GREATEST: Self = <$int>::MAX;
 
@@ -234,7 +234,7 @@ macro_rules! arithmetic_by_operators {
 
 macro_rules! floats {
     ($($float:ident),*) => {
-        $(impl Real for $float {
+        $(impl Ordered for $float {
             const LEAST: Self = $float::NEG_INFINITY;
             const GREATEST: Self = $float::INFINITY;
 
