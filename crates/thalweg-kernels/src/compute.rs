@@ -41,44 +41,32 @@ impl Compute for Complex64 {}
 /// `C::DTYPE`, and it is `dtype` unless that is a small integer, a boolean, f16 or bf16.
 macro_rules! dispatch_compute {
     ($dtype:expr, integer => $C:ident, $body:block) => {
-        $crate::compute::dispatch_compute!(@match $dtype, $C, $body,
+        $crate::dispatch::dispatch!(@table $dtype, $C, $body,
             [U8 Bool: u8] [I8 I16 U16 I32: i32] [U32 I64: i64] [U64: u64])
     };
     ($dtype:expr, float => $C:ident, $body:block) => {
-        $crate::compute::dispatch_compute!(@match $dtype, $C, $body,
+        $crate::dispatch::dispatch!(@table $dtype, $C, $body,
             [F16 BF16 F32: f32] [F64: f64])
     };
     ($dtype:expr, real => $C:ident, $body:block) => {
-        $crate::compute::dispatch_compute!(@match $dtype, $C, $body,
+        $crate::dispatch::dispatch!(@table $dtype, $C, $body,
             [U8 Bool: u8] [I8 I16 U16 I32: i32] [U32 I64: i64] [U64: u64]
             [F16 BF16 F32: f32] [F64: f64])
     };
     ($dtype:expr, complex => $C:ident, $body:block) => {
-        $crate::compute::dispatch_compute!(@match $dtype, $C, $body,
+        $crate::dispatch::dispatch!(@table $dtype, $C, $body,
             [ComplexF32: ::thalweg_core::Complex32] [ComplexF64: ::thalweg_core::Complex64])
     };
     ($dtype:expr, float_complex => $C:ident, $body:block) => {
-        $crate::compute::dispatch_compute!(@match $dtype, $C, $body,
+        $crate::dispatch::dispatch!(@table $dtype, $C, $body,
             [F16 BF16 F32: f32] [F64: f64]
             [ComplexF32: ::thalweg_core::Complex32] [ComplexF64: ::thalweg_core::Complex64])
     };
     ($dtype:expr, number => $C:ident, $body:block) => {
-        $crate::compute::dispatch_compute!(@match $dtype, $C, $body,
+        $crate::dispatch::dispatch!(@table $dtype, $C, $body,
             [U8 Bool: u8] [I8 I16 U16 I32: i32] [U32 I64: i64] [U64: u64]
             [F16 BF16 F32: f32] [F64: f64]
             [ComplexF32: ::thalweg_core::Complex32] [ComplexF64: ::thalweg_core::Complex64])
-    };
-    (@match $dtype:expr, $C:ident, $body:block, $([$($variant:ident)*: $compute:ty])*) => {
-        match $dtype {
-            $($(::thalweg_core::DType::$variant)|* => {
-                type $C = $compute;
-                $body
-            })*
-            other => ::thalweg_core::bail!(
-                Unsupported,
-                "the operator does not work on elements of type {other}"
-            ),
-        }
     };
 }
 

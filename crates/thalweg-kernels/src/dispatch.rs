@@ -49,9 +49,14 @@ macro_rules! dispatch {
         $crate::dispatch::dispatch!(@match $dtype, $T, $body, U8 U16 I8 I16 I32)
     };
     (@match $dtype:expr, $T:ident, $body:block, $($variant:ident)*) => {
+        $crate::dispatch::dispatch!(@table $dtype, $T, $body,
+            $([$variant: $crate::dispatch::dispatch!(@type $variant)])*)
+    };
+    // Several element types may have one Rust type.
+    (@table $dtype:expr, $T:ident, $body:block, $([$($variant:ident)*: $type:ty])*) => {
         match $dtype {
-            $(::thalweg_core::DType::$variant => {
-                type $T = $crate::dispatch::dispatch!(@type $variant);
+            $($(::thalweg_core::DType::$variant)|* => {
+                type $T = $type;
                 $body
             })*
             other => ::thalweg_core::bail!(

@@ -16,6 +16,48 @@ pub(crate) fn same_places(sizes: &[usize], a: &[u8], b: &[u8]) -> bool {
     }
 }
 
+/// Where the channels of images, or of what has another number of spatial dimensions, lie in
+/// memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChannelOrder {
+    /// Batch, channels, positions.
+    First,
+    /// Batch, positions, channels.
+    Last,
+}
+
+impl ChannelOrder {
+    /// That of a dim order, if it is one of the two; `preferred` if it is both.
+    pub(crate) fn of(
+        sizes: &[usize],
+        dim_order: &[u8],
+        is_batch: bool,
+        preferred: Self,
+    ) -> Option<Self> {
+        let other = match preferred {
+            Self::First => Self::Last,
+            Self::Last => Self::First,
+        };
+        let spatial = sizes.len().saturating_sub(1 + usize::from(is_batch));
+        [preferred, other]
+            .into_iter()
+            .find(|order| same_places(sizes, dim_order, order.dim_order(is_batch, spatial)))
+    }
+
+    /// The dim order of a batch, or of one element of a batch, with up to three spatial dimensions.
+    pub(crate) fn dim_order(self, is_batch: bool, spatial: usize) -> &'static [u8] {
+        match (self, is_batch, spatial) {
+            (Self::Last, true, 1) => &[0, 2, 1],
+            (Self::Last, true, 2) => &[0, 2, 3, 1],
+            (Self::Last, true, 3) => &[0, 2, 3, 4, 1],
+            (Self::Last, false, 1) => &[1, 0],
+            (Self::Last, false, 2) => &[1, 2, 0],
+            (Self::Last, false, 3) => &[1, 2, 3, 0],
+            _ => &[0, 1, 2, 3, 4][..(1 + usize::from(is_batch) + spatial).min(5)],
+        }
+    }
+}
+
 /// What surrounds a dimension in memory: how many positions the dimensions outside of it have, its
 /// own size, and how many positions those inside of it have. A scalar has one dimension of size 1.
 pub(crate) fn around(sizes: &[usize], order: &[u8], dim: usize) -> [usize; 3] {
