@@ -34,6 +34,7 @@ mod dims;
 mod dispatch;
 mod elements;
 mod float;
+mod gating;
 mod indexing;
 mod layout;
 mod normalization;
@@ -51,6 +52,7 @@ mod shapes;
 mod softmax;
 mod sorting;
 mod strided;
+mod upsampling;
 
 use thalweg_core::{KernelRegistry, Result};
 
@@ -61,6 +63,7 @@ use thalweg_core::{KernelRegistry, Result};
 pub fn register(registry: &mut KernelRegistry) -> Result<()> {
     convolution::register(registry)?;
     creation::register(registry)?;
+    gating::register(registry)?;
     indexing::register(registry)?;
     normalization::register(registry)?;
     pointwise::register(registry)?;
@@ -71,5 +74,6 @@ pub fn register(registry: &mut KernelRegistry) -> Result<()> {
     reductions::register(registry)?;
     shapes::register(registry)?;
     softmax::register(registry)?;
-    sorting::register(registry)
+    sorting::register(registry)?;
+    upsampling::register(registry)
 }

@@ -22,6 +22,10 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         |call| to_copy(call, 3),
     )?;
     registry.register(
+        "aten::clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+        |call| to_copy(call, 2),
+    )?;
+    registry.register(
         "aten::copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)",
         |call| {
             let mut out = call.output(3, call.tensor(0)?.sizes())?;

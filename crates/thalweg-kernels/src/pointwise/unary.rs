@@ -122,6 +122,24 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "isnan" => |x| Bool::from(Number::is_nan(x));
     }
     registry.register(
+        "aten::_conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| {
+            let pointwise = of_own_type(call)?;
+            if !pointwise.common.is_complex() {
+                return dispatch_compute!(pointwise.common, real => C, {
+                    pointwise.run(&each(|x: C| x))
+                });
+            }
+            dispatch_compute!(pointwise.common, complex => C, {
+                pointwise.run(&each(|x: C| x.conj()))
+            })
+        },
+    )?;
+    registry.register(
+        "aten::round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)",
+        round_to,
+    )?;
+    registry.register(
         "aten::abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
         abs,
     )?;
@@ -175,6 +193,31 @@ fn abs(call: &KernelCall<'_>) -> Result<()> {
         });
     }
     dispatch_compute!(pointwise.common, real => C, { pointwise.run(&each(|x: C| Ordered::abs(x))) })
+}
+
+/// Rounds to a number of decimals; a negative one rounds to tens, hundreds and so on.
+fn round_to(call: &KernelCall<'_>) -> Result<()> {
+    let pointwise = Pointwise::promoted(call, [tensor(call, 0)?], 2)?;
+    let decimals = call.int(1)?;
+    if !pointwise.common.is_float() {
+        ensure!(
+            decimals == 0,
+            Unsupported,
+            "integers are not rounded to {decimals} decimals"
+        );
+        return dispatch_compute!(pointwise.common, integer => C, {
+            pointwise.run(&each(|x: C| x))
+        });
+    }
+    let power = decimals.unsigned_abs().min(400) as i32;
+    dispatch_compute!(pointwise.common, float => C, {
+        let scale = C::powi(10.0, power);
+        pointwise.run(&each(move |x: C| match decimals {
+            0 => x.round_ties_even(),
+            1.. => (x * scale).round_ties_even() / scale,
+            _ => (x / scale).round_ties_even() * scale,
+        }))
+    })
 }
 
 fn gelu(call: &KernelCall<'_>) -> Result<()> {
