@@ -22,6 +22,13 @@ pub(crate) fn copy(
     from: &Layout,
     threads: usize,
 ) -> Result<()> {
+    check_same_type(target, source)?;
+    let size = source.dtype().size();
+    copy_bytes(target.bytes_mut(), to, source.bytes(), from, size, threads)
+}
+
+/// An error unless elements can be moved from one tensor to the other as they are.
+pub(crate) fn check_same_type(target: &TensorViewMut<'_>, source: &TensorView<'_>) -> Result<()> {
     ensure!(
         target.dtype() == source.dtype(),
         InvalidInput,
@@ -29,8 +36,7 @@ pub(crate) fn copy(
         source.dtype(),
         target.dtype()
     );
-    let size = source.dtype().size();
-    copy_bytes(target.bytes_mut(), to, source.bytes(), from, size, threads)
+    Ok(())
 }
 
 /// The same for elements in plain memory.

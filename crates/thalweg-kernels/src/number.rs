@@ -2,6 +2,7 @@
 
 use thalweg_core::{Complex32, Complex64};
 
+use crate::cast::CastInto;
 use crate::compute::Compute;
 
 /// Numbers with a sum and a product; integers wrap.
@@ -53,6 +54,30 @@ pub(crate) trait Integer: Ordered + Eq {
     /// Fills with the sign; a negative distance shifts all bits out.
     fn shift_right(self, distance: Self) -> Self;
 }
+
+/// Numbers that are summed in a wider type: integers wrap at 64 bits, and floats are summed in
+/// f64, which costs little more than f32 where memory is the limit.
+pub(crate) trait Summed: Number + CastInto<Self::Wide> {
+    type Wide: Number;
+
+    #[inline]
+    fn widen(self) -> Self::Wide {
+        self.cast_into()
+    }
+}
+
+macro_rules! summed {
+    ($($from:ty => $wide:ty),*) => {
+        $(impl Summed for $from {
+            type Wide = $wide;
+        })*
+    };
+}
+
+summed!(
+    u8 => u64, i32 => i64, i64 => i64, u64 => u64, f32 => f64, f64 => f64,
+    Complex32 => Complex64, Complex64 => Complex64
+);
 
 macro_rules! integers {
     ($($int:ty),*) => {

@@ -5,9 +5,8 @@ use thalweg_core::{
     Bool, DType, Dims, KernelCall, KernelRegistry, MAX_RANK, Result, TensorView, ensure,
 };
 
-use super::blocks::same_type;
 use crate::broadcast::broadcast_shapes;
-use crate::copying::copy;
+use crate::copying::{check_same_type, copy};
 use crate::dispatch::{dispatch, dispatch_size};
 use crate::elements::{elements, elements_mut};
 use crate::layout::Layout;
@@ -146,7 +145,7 @@ fn masked_select(call: &KernelCall<'_>) -> Result<()> {
     let (input, mask) = (call.tensor(0)?, call.tensor(1)?);
     let masked = Masked::new(&input, &mask)?;
     let mut out = call.output(2, &[masked.count()])?;
-    same_type(&out, &input)?;
+    check_same_type(&out, &input)?;
     let (target, source) = (out.bytes_mut(), input.bytes());
     dispatch_size!(input.dtype().size() => T, {
         let (target, source) = (elements_mut::<T>(target)?, elements::<T>(source)?);
@@ -170,7 +169,7 @@ fn masked_scatter(call: &KernelCall<'_>) -> Result<()> {
         source.numel()
     );
     let mut out = call.output(3, &masked.sizes)?;
-    same_type(&out, &source)?;
+    check_same_type(&out, &source)?;
     let to = Layout::of_output(&out)?;
     copy(&mut out, &to, &input, &masked.tensor, call.threads())?;
     let masked = Masked::new(&out.view(), &mask)?;

@@ -2,10 +2,10 @@
 
 use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, ensure};
 
-use super::blocks::{Plus, same_type};
+use super::blocks::Plus;
 use super::{checked, positions};
 use crate::conversion::encode;
-use crate::copying::copy;
+use crate::copying::{check_same_type, copy};
 use crate::dims::wrap_dim;
 use crate::dispatch::{dispatch, dispatch_size};
 use crate::elements::{elements, elements_mut};
@@ -38,7 +38,7 @@ pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
 fn gather(call: &KernelCall<'_>) -> Result<()> {
     let (input, index) = (call.tensor(0)?, call.tensor(2)?);
     let mut out = call.output(4, index.sizes())?;
-    same_type(&out, &input)?;
+    check_same_type(&out, &input)?;
     let to = Layout::of_output(&out)?;
     let along = Along::new(call, &Layout::of(&input)?, &index, &to)?;
     let (target, source) = (out.bytes_mut(), input.bytes());
@@ -52,7 +52,7 @@ fn gather(call: &KernelCall<'_>) -> Result<()> {
 fn scatter(call: &KernelCall<'_>) -> Result<()> {
     let (index, source) = (call.tensor(2)?, call.tensor(3)?);
     let mut out = copied(call, 4)?;
-    same_type(&out, &source)?;
+    check_same_type(&out, &source)?;
     let along = Along::new(
         call,
         &Layout::of_output(&out)?,
@@ -90,7 +90,7 @@ fn scatter_value(call: &KernelCall<'_>) -> Result<()> {
 fn scatter_add(call: &KernelCall<'_>) -> Result<()> {
     let (index, source) = (call.tensor(2)?, call.tensor(3)?);
     let mut out = copied(call, 4)?;
-    same_type(&out, &source)?;
+    check_same_type(&out, &source)?;
     let along = Along::new(
         call,
         &Layout::of_output(&out)?,
