@@ -27,18 +27,6 @@ pub(crate) fn copy(
     copy_bytes(target.bytes_mut(), to, source.bytes(), from, size, threads)
 }
 
-/// An error unless elements can be moved from one tensor to the other as they are.
-pub(crate) fn check_same_type(target: &TensorViewMut<'_>, source: &TensorView<'_>) -> Result<()> {
-    ensure!(
-        target.dtype() == source.dtype(),
-        InvalidInput,
-        "elements of type {} cannot be moved to a tensor of {}",
-        source.dtype(),
-        target.dtype()
-    );
-    Ok(())
-}
-
 /// The same for elements in plain memory.
 pub(crate) fn copy_elements<T: Pod>(
     target: &mut [T],
@@ -91,6 +79,18 @@ pub(crate) fn copy_bytes(
             }
         }
     })
+}
+
+/// An error unless elements can be moved from one tensor to the other as they are.
+pub(crate) fn check_same_type(target: &TensorViewMut<'_>, source: &TensorView<'_>) -> Result<()> {
+    ensure!(
+        target.dtype() == source.dtype(),
+        InvalidInput,
+        "elements of type {} cannot be moved to a tensor of {}",
+        source.dtype(),
+        target.dtype()
+    );
+    Ok(())
 }
 
 /// A copy whose dimensions are sorted by the target's strides, outermost first, and merged.

@@ -92,7 +92,7 @@ impl<'a> Target<'a> {
         let (from, to) = (self.input.sizes()[2 + axis], self.sizes[2 + axis]);
         let number = |size: usize| R::of(size as f64);
         match self.factors[axis] {
-            _ if align_corners && to > 1 => number(from - 1) / number(to - 1),
+            _ if align_corners && to > 1 => number(from.saturating_sub(1)) / number(to - 1),
             _ if align_corners => R::zero(),
             Some(factor) if factor > 0.0 => R::of(1.0 / factor),
             _ => number(from) / number(to),

@@ -61,28 +61,28 @@ impl<'a, const N: usize> Pointwise<'a, N> {
     /// Computes in a given element type.
     fn of_type(
         call: &'a KernelCall<'_>,
-        operands: [Operand<'a>; N],
+        mut operands: [Operand<'a>; N],
         out: usize,
         common: DType,
     ) -> Result<Self> {
-        let mut operands = operands;
         let mut sizes = Dims::new();
         for operand in &operands {
             if let Operand::Tensor(tensor) = operand {
                 sizes = broadcast_shapes(&sizes, tensor.sizes())?;
             }
         }
-        let order = call.output_dim_order(out)?;
+        let out = call.output(out, &sizes)?;
+        // What only lies in another order is moved in tiles here, faster than the loop gathers.
         for operand in &mut operands {
             if let Operand::Tensor(tensor) = operand
                 && *tensor.sizes() == *sizes
             {
-                *tensor = in_order(call, *tensor, order)?;
+                *tensor = in_order(call, *tensor, out.dim_order())?;
             }
         }
         Ok(Self {
             operands,
-            out: call.output(out, &sizes)?,
+            out,
             common,
             threads: call.threads(),
             precise_scalars: false,

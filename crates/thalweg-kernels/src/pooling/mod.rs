@@ -208,7 +208,7 @@ fn max_pool_backward<T: Float>(call: &KernelCall<'_>) -> Result<()> {
         input.sizes()
     );
     let pooled = numel(&sizes[sizes.len() - 2..])?;
-    let order = Images::dim_order(&sizes, ChannelOrder::First);
+    let order = Images::dim_order(sizes, ChannelOrder::First);
     let gradient = widened(call, laid_out::<T>(call, gradient, order)?)?;
     let indices = laid_out::<i64>(call, indices, order)?;
     let mut out = call.output(8, input.sizes())?;
