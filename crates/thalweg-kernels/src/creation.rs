@@ -1,9 +1,9 @@
 //! Tensors from nothing: filled, counted.
 
-use thalweg_core::Dims;
 use thalweg_core::{DType, KernelCall, KernelRegistry, Result, Scalar, TensorViewMut, ensure};
 
-use crate::convert::CastFrom;
+use crate::cast::{CastFrom, cast_scalar};
+use crate::dims::sizes_from;
 use crate::dispatch::dispatch;
 use crate::pointwise::copy_converted;
 
@@ -11,7 +11,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
         "aten::full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
         |call| {
-            let sizes = sizes(call.int_list(0)?)?;
+            let sizes = sizes_from(call.int_list(0)?)?;
             fill(&mut call.output(2, &sizes)?, call.scalar(1)?)
         },
     )?;
@@ -25,14 +25,14 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
         "aten::zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
         |call| {
-            let sizes = sizes(call.int_list(0)?)?;
+            let sizes = sizes_from(call.int_list(0)?)?;
             fill(&mut call.output(1, &sizes)?, Scalar::Int(0))
         },
     )?;
     registry.register(
         "aten::ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
         |call| {
-            let sizes = sizes(call.int_list(0)?)?;
+            let sizes = sizes_from(call.int_list(0)?)?;
             fill(&mut call.output(1, &sizes)?, Scalar::Int(1))
         },
     )?;
@@ -52,7 +52,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
                 Operator,
                 "a tensor is filled with a tensor without dimensions, not with {value:?}"
             );
-            copy_converted(value, &mut call.output(2, like.sizes())?, call.threads())
+            copy_converted(call, value, &mut call.output(2, like.sizes())?)
         },
     )?;
     registry.register(
@@ -62,14 +62,14 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
         "aten::empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
         |call| {
-            let sizes = sizes(call.int_list(0)?)?;
+            let sizes = sizes_from(call.int_list(0)?)?;
             call.output(2, &sizes).map(drop)
         },
     )?;
     registry.register(
         "dim_order_ops::_empty_dim_order.out(int[] size, *, int[]? dim_order=None, Tensor(a!) out) -> Tensor(a!)",
         |call| {
-            let sizes = sizes(call.int_list(0)?)?;
+            let sizes = sizes_from(call.int_list(0)?)?;
             call.output(2, &sizes).map(drop)
         },
     )?;
@@ -83,26 +83,9 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     )
 }
 
-/// A shape that a program gives as integers.
-fn sizes(list: &[i64]) -> Result<Dims> {
-    let mut sizes = Dims::new();
-    for &size in list {
-        let Ok(size) = usize::try_from(size) else {
-            thalweg_core::bail!(Operator, "{list:?} is not a shape");
-        };
-        sizes.push(size)?;
-    }
-    Ok(sizes)
-}
-
 fn fill(out: &mut TensorViewMut<'_>, value: Scalar) -> Result<()> {
     dispatch!(out.dtype(), all => T, {
-        let value = match value {
-            Scalar::Int(value) => T::cast_from(value),
-            Scalar::Double(value) => T::cast_from(value),
-            Scalar::Bool(value) => T::cast_from(thalweg_core::Bool::from(value)),
-        };
-        out.data_mut::<T>()?.fill(value);
+        out.data_mut::<T>()?.fill(cast_scalar(value));
     });
     Ok(())
 }

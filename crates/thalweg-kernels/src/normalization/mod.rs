@@ -7,13 +7,14 @@
 mod tests;
 
 use thalweg_core::{
-    Dims, Element, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, bail, ensure,
+    Dims, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, bail, ensure,
     identity_order, numel,
 };
 
+use crate::conversion::converted;
 use crate::dispatch::dispatch;
 use crate::float::{Float, Real, compute_into, widened};
-use crate::ordering::{around, fill_in_order, laid_out};
+use crate::ordering::{around, fill_in_order, in_order, laid_out};
 use crate::parallel::for_each_chunk;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -375,19 +376,15 @@ fn parameter<'a, R: Real>(
         call.name(position),
         view.sizes()
     );
-    let order = identity_order(sizes.len())?;
-    dispatch!(view.dtype(), float => T, {
-        type Wide = <T as Float>::Compute;
-        let data = widened(call, laid_out::<T>(call, view, order)?)?;
-        if Wide::DTYPE == R::DTYPE {
-            return Ok(Some(bytemuck::cast_slice(data)));
-        }
-        let converted = call.temporary::<R>(data.len())?;
-        for (to, from) in converted.iter_mut().zip(data) {
-            *to = R::of(from.double());
-        }
-        Ok(Some(converted))
-    })
+    ensure!(
+        view.dtype().is_float(),
+        Unsupported,
+        "{} has elements of type {}, not floating-point numbers",
+        call.name(position),
+        view.dtype()
+    );
+    let view = in_order(call, view, identity_order(sizes.len())?)?;
+    Ok(Some(converted(call, view.bytes(), view.dtype())?))
 }
 
 /// Reads one number for each channel.

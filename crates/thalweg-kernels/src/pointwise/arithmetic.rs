@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use thalweg_core::{DType, KernelCall, KernelRegistry, Result, Scalar, bail, bf16, ensure, f16};
 
-use super::number::{Number, Real};
 use super::{Operand, Pointwise, pairs, promote, scalar, tensor};
 use crate::compute::{constant, dispatch_compute};
+use crate::number::{Number, Ordered};
 use crate::promotion::to_float;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {

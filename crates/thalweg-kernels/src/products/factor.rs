@@ -36,52 +36,12 @@ pub(crate) trait Factor: Element {
 
 /// As `dispatch!`, with integers by size; `$data` then gives elements of that type.
 macro_rules! dispatch_factor {
-    ($dtype:expr => $T:ident, $body:block) => {{
-        use ::thalweg_core::DType;
-        match $dtype {
-            DType::F32 => {
-                type $T = f32;
-                $body
-            }
-            DType::F64 => {
-                type $T = f64;
-                $body
-            }
-            DType::F16 => {
-                type $T = ::thalweg_core::f16;
-                $body
-            }
-            DType::BF16 => {
-                type $T = ::thalweg_core::bf16;
-                $body
-            }
-            DType::ComplexF32 => {
-                type $T = ::thalweg_core::Complex32;
-                $body
-            }
-            DType::ComplexF64 => {
-                type $T = ::thalweg_core::Complex64;
-                $body
-            }
-            DType::I8 | DType::U8 => {
-                type $T = u8;
-                $body
-            }
-            DType::I16 | DType::U16 => {
-                type $T = u16;
-                $body
-            }
-            DType::I32 | DType::U32 => {
-                type $T = u32;
-                $body
-            }
-            DType::I64 | DType::U64 => {
-                type $T = u64;
-                $body
-            }
-            other => ::thalweg_core::bail!(Unsupported, "matrices of {other} cannot be multiplied"),
-        }
-    }};
+    ($dtype:expr => $T:ident, $body:block) => {
+        $crate::dispatch::dispatch!(@table $dtype, $T, $body,
+            [F32: f32] [F64: f64] [F16: ::thalweg_core::f16] [BF16: ::thalweg_core::bf16]
+            [ComplexF32: ::thalweg_core::Complex32] [ComplexF64: ::thalweg_core::Complex64]
+            [I8 U8: u8] [I16 U16: u16] [I32 U32: u32] [I64 U64: u64])
+    };
 }
 
 pub(crate) use dispatch_factor;

@@ -6,8 +6,8 @@
 
 use thalweg_core::{Dims, Result, TensorView, TensorViewMut, identity_order};
 
-use super::dimension;
 use crate::compute::{Compute, load, store};
+use crate::dims::wrap_dim;
 use crate::strided::Walk;
 
 /// Elements that are folded at once, and accumulators of a row.
@@ -68,7 +68,7 @@ impl Reduced {
         let rank = input.rank();
         let mut mask = 0u32;
         for &dim in dims {
-            let bit = 1 << dimension(dim, rank)?;
+            let bit = 1 << wrap_dim(dim, rank)?;
             thalweg_core::ensure!(
                 mask & bit == 0,
                 Operator,
