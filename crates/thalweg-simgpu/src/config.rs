@@ -1,0 +1,105 @@
+//! What kind of machine is simulated.
+
+use serde::{Deserialize, Serialize};
+
+use crate::schedule::Mode;
+
+/// The machine, and how it surprises.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Config {
+    /// Where every choice comes from.
+    pub seed: u64,
+    /// When work runs.
+    pub mode: Mode,
+    /// How many devices there are.
+    pub devices: usize,
+    /// The memory of each, in bytes. It takes memory of this machine only where it is used.
+    pub memory: u64,
+    /// How likely another piece of work runs after each call, from 0 (nothing runs before
+    /// somebody waits) to 1; by default the seed chooses that too.
+    pub eagerness: Option<f64>,
+    /// The multiprocessors of each device.
+    pub multiprocessors: u32,
+    /// The compute capability of each device.
+    pub capability: (i32, i32),
+    /// The version that the driver says it has.
+    pub version: i32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            mode: Mode::Seeded,
+            devices: 1,
+            memory: 8 << 30,
+            eagerness: None,
+            multiprocessors: 132,
+            capability: (9, 0),
+            version: 13000,
+        }
+    }
+}
+
+impl Config {
+    /// One device, and a seed.
+    pub fn seeded(seed: u64) -> Self {
+        Self {
+            seed,
+            ..Self::default()
+        }
+    }
+
+    /// Work runs as soon as it may.
+    pub fn free() -> Self {
+        Self {
+            mode: Mode::Free,
+            ..Self::default()
+        }
+    }
+
+    /// With so many devices.
+    #[must_use]
+    pub fn with_devices(mut self, devices: usize) -> Self {
+        self.devices = devices;
+        self
+    }
+
+    /// With so much memory on each device, in bytes.
+    #[must_use]
+    pub fn with_memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// With a chance of so much that another piece of work runs after each call.
+    #[must_use]
+    pub fn with_eagerness(mut self, eagerness: f64) -> Self {
+        self.eagerness = Some(eagerness);
+        self
+    }
+
+    /// What the environment says: `THALWEG_SIMGPU_SEED`, `_DEVICES`, `_MEMORY`, and `_MODE`, which
+    /// is `free` or `seeded`.
+    pub fn from_environment() -> Self {
+        fn number<T: std::str::FromStr>(name: &str, default: T) -> T {
+            std::env::var(format!("THALWEG_SIMGPU_{name}"))
+                .ok()
+                .and_then(|value| value.parse().ok())
+                .unwrap_or(default)
+        }
+        let default = Self::default();
+        Self {
+            seed: number("SEED", default.seed),
+            mode: match std::env::var("THALWEG_SIMGPU_MODE").as_deref() {
+                Ok("free") => Mode::Free,
+                _ => Mode::Seeded,
+            },
+            devices: number("DEVICES", default.devices),
+            memory: number("MEMORY", default.memory),
+            ..default
+        }
+    }
+}

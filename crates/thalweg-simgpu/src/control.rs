@@ -1,0 +1,218 @@
+//! The functions by which tests control the stand-in, and through which [`Sim`](crate::Sim) talks
+//! to the library.
+
+use std::ffi::c_void;
+use std::slice;
+use std::sync::PoisonError;
+
+use serde::{Deserialize, Serialize};
+
+use crate::abi::KernelEntry;
+use crate::callback::{self, KernelFunction};
+use crate::clock::HOST;
+use crate::config::Config;
+use crate::driver::Driver;
+use crate::fault::Fault;
+use crate::memory::{Access, Toucher};
+use crate::report::Report;
+use crate::work::Done;
+use crate::worker::SHARED;
+
+/// What a test asks for.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Request {
+    /// Forget everything, and be a new machine.
+    Reset(Config),
+    /// What the environment says.
+    ResetToEnvironment,
+    Faults(Vec<Fault>),
+    Reports,
+    /// The reports, and those of what is left; they are forgotten then.
+    Finish,
+    CallCounts,
+    Log,
+    ClearLog,
+    Waits,
+    /// Run everything that is enqueued.
+    Drain,
+    Used(usize),
+}
+
+/// The answer to a request.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Response {
+    Nothing,
+    Reports(Vec<Report>),
+    Counts(Vec<(String, u64)>),
+    Log(Vec<Done>),
+    Number(u64),
+}
+
+fn answer(request: Request) -> Response {
+    SHARED.start();
+    let mut driver = SHARED.lock();
+    match request {
+        Request::Reset(config) => {
+            drop(driver);
+            reset(config);
+            Response::Nothing
+        }
+        Request::ResetToEnvironment => {
+            drop(driver);
+            reset(Config::from_environment());
+            Response::Nothing
+        }
+        Request::Faults(plan) => {
+            driver.faults.set_plan(plan);
+            Response::Nothing
+        }
+        Request::Reports => Response::Reports(driver.reports.list().to_vec()),
+        Request::Finish => {
+            drop(driver);
+            drain();
+            driver = SHARED.lock();
+            let site = driver.host_site("the end");
+            driver.report_left(0, &site);
+            Response::Reports(driver.reports.take())
+        }
+        Request::CallCounts => {
+            let counts = driver.faults.counts().iter();
+            Response::Counts(counts.map(|(name, n)| (name.to_string(), *n)).collect())
+        }
+        Request::Log => Response::Log(driver.log.iter().cloned().collect()),
+        Request::ClearLog => {
+            driver.log.clear();
+            Response::Nothing
+        }
+        Request::Waits => Response::Number(driver.waits),
+        Request::Drain => {
+            drop(driver);
+            drain();
+            Response::Nothing
+        }
+        Request::Used(device) => {
+            let arena = driver.memory.arenas.get(device);
+            Response::Number(arena.map_or(0, |arena| arena.used()))
+        }
+    }
+}
+
+/// Runs all work, without the host having waited for it.
+fn drain() {
+    let mut driver = SHARED.lock();
+    loop {
+        match driver.claim(None) {
+            Some(op) => {
+                driver = SHARED.run(driver, &op);
+                SHARED.changed.notify_all();
+            }
+            None if driver.running > 0 => {
+                driver = SHARED
+                    .changed
+                    .wait(driver)
+                    .unwrap_or_else(PoisonError::into_inner);
+            }
+            None => return,
+        }
+    }
+}
+
+fn reset(config: Config) {
+    drain();
+    let mut driver = SHARED.lock();
+    let generation = driver.generation + 1;
+    *driver = Driver::new(config, generation);
+}
+
+/// Answers a request, both in JSON.
+///
+/// # Safety
+/// The request must be `len` readable bytes, and `reply` is called with `user` and the answer.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn simgpu_request(
+    request: *const u8,
+    len: usize,
+    reply: unsafe extern "C" fn(*mut c_void, *const u8, usize),
+    user: *mut c_void,
+) -> i32 {
+    // SAFETY: as promised by the caller.
+    let request = unsafe { slice::from_raw_parts(request, len) };
+    let result = std::panic::catch_unwind(|| {
+        let request = serde_json::from_slice(request).ok()?;
+        serde_json::to_vec(&answer(request)).ok()
+    });
+    let Ok(Some(response)) = result else {
+        return 1;
+    };
+    // SAFETY: as promised by the caller.
+    unsafe { reply(user, response.as_ptr(), response.len()) };
+    0
+}
+
+/// Defines what kernels of a name compute; without a function it forgets it.
+/// [`RegisterKernel`](crate::abi::RegisterKernel) says what the arguments are.
+///
+/// # Safety
+/// The name and the sizes must be readable for as long as the call, and `function` and `release`
+/// must be callable with `user` on any thread, `function` on several at once.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn simgpu_register_kernel(
+    name: *const u8,
+    name_len: usize,
+    sizes: *const usize,
+    count: usize,
+    function: Option<KernelEntry>,
+    user: *mut c_void,
+    release: Option<unsafe extern "C" fn(*mut c_void)>,
+) {
+    // SAFETY: as promised by the caller.
+    let name = unsafe { slice::from_raw_parts(name, name_len) };
+    let name = String::from_utf8_lossy(name);
+    let function = function.map(|function| {
+        let sizes = if count == 0 {
+            Vec::new()
+        } else {
+            // SAFETY: as promised by the caller.
+            unsafe { slice::from_raw_parts(sizes, count) }.to_vec()
+        };
+        KernelFunction::new(function, user, release, sizes)
+    });
+    callback::register(&name, function);
+}
+
+/// Checks an access of the host to memory that devices reach, and gives the number of reports that
+/// it made: 0 if all is well, or if the memory is ordinary.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn simgpu_host_access(address: *const c_void, len: usize, write: u32) -> u32 {
+    let mut driver = SHARED.lock();
+    let driver = &mut *driver;
+    let address = address as u64;
+    if len == 0 || !driver.memory.is_ours(address) {
+        return 0;
+    }
+    let before = driver.reports.list().len();
+    let name = if write == 0 {
+        "read by the host"
+    } else {
+        "write by the host"
+    };
+    let site = driver.host_site(name);
+    let clock = driver.host.clone();
+    let point = crate::clock::Point {
+        slot: HOST,
+        epoch: clock.get(HOST),
+    };
+    let toucher = Toucher {
+        access: Access { point, site },
+        clock: &clock,
+    };
+    // What is wrong is in the reports.
+    let _ = driver.memory.touch(
+        address,
+        len as u64,
+        write != 0,
+        &toucher,
+        &mut driver.reports,
+    );
+    (driver.reports.list().len() - before) as u32
+}

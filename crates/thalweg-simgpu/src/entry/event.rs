@@ -1,0 +1,174 @@
+//! Events.
+
+use std::ffi::{c_float, c_uint};
+
+use cudarc::driver::sys::CUresult;
+
+use super::{Out, entry};
+use crate::call::{Call, Rules};
+use crate::event::{Captured, Event};
+use crate::status::{Answer, fail};
+use crate::work::Body;
+
+entry! {
+    /// Makes an event.
+    fn cuEventCreate(event: Out<u64>, flags: c_uint), Rules::CONTEXT, |call| {
+        // Events between processes must have no time.
+        if event.is_null() || flags > 7 || (flags & 4 != 0 && flags & 2 == 0) {
+            return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let (context, device) = (call.context()?, call.device()?);
+        let label = format!("event {}", call.next_id()).into();
+        let handle = call.events.insert(Event::new(label, device, context, flags & 2 == 0));
+        event.set(handle)
+    }
+}
+
+entry! {
+    /// Ends an event; whoever waits for it goes on waiting.
+    fn cuEventDestroy_v2(event: u64), Rules::DRIVER.releases(), |call| {
+        let site = call.site.clone();
+        call.check_event(event, &site)?;
+        call.events.remove(event)?;
+        Ok(())
+    }
+}
+
+impl Call {
+    fn record(&mut self, event: u64, stream: u64, flags: u32) -> Answer {
+        let stream = self.stream(stream)?;
+        let site = self.site.clone();
+        let device = self.check_event(event, &site)?.device;
+        if flags > 1 {
+            return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        if self.streams.get(stream)?.device != device {
+            return fail(CUresult::CUDA_ERROR_INVALID_HANDLE);
+        }
+        self.record_event(event, stream, flags == 1)
+    }
+
+    pub(super) fn record_event(&mut self, event: u64, stream: u64, external: bool) -> Answer {
+        self.forbid_implicit(stream, true)?;
+        let id = self.events.id(event);
+        let name = self.site.name.clone();
+        if let Some(capture) = self.valid_capture(stream)? {
+            if external {
+                self.capture_node(capture, stream, &name, Body::Record { event, id })?;
+                return Ok(());
+            }
+            let nodes = self.frontier(capture, stream);
+            let capture = self.captures[capture].id;
+            let event = self.events.get_mut(event)?;
+            event.captured = Some(Captured { capture, nodes });
+            event.recorded = None;
+            event.time = None;
+            return Ok(());
+        }
+        let recorded = self.push(stream, &name, Body::Record { event, id }, &[])?;
+        let event = self.events.get_mut(event)?;
+        event.captured = None;
+        event.recorded = Some(recorded);
+        event.time = None;
+        Ok(())
+    }
+
+    /// Fails where an event was recorded in a capture, and breaks the capture.
+    fn must_not_be_captured(&mut self, event: u64) -> Answer {
+        let Some(captured) = self.events.get(event)?.captured.clone() else {
+            return Ok(());
+        };
+        let open = self.captures.iter_mut().find(|c| c.id == captured.capture);
+        match open {
+            Some(capture) => {
+                capture.invalid = true;
+                fail(CUresult::CUDA_ERROR_CAPTURED_EVENT)
+            }
+            // The capture is over, and the event was never recorded otherwise.
+            None => fail(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+}
+
+entry! {
+    /// Records an event in a stream.
+    fn cuEventRecord / cuEventRecord_ptsz (event: u64, stream: u64), Rules::CONTEXT, |call| {
+        call.record(event, stream, 0)
+    }
+}
+
+entry! {
+    /// Records an event in a stream; in a capture, as a node if the flags say so.
+    fn cuEventRecordWithFlags / cuEventRecordWithFlags_ptsz (event: u64, stream: u64, flags: c_uint), Rules::CONTEXT, |call| {
+        call.record(event, stream, flags)
+    }
+}
+
+entry! {
+    /// Whether the work before an event is done.
+    fn cuEventQuery(event: u64), Rules::CONTEXT, |call| {
+        let site = call.site.clone();
+        call.check_event(event, &site)?;
+        call.must_not_be_captured(event)?;
+        call.forbid_unsafe()?;
+        let known = call.events.get(event)?;
+        let (recorded, label) = (known.recorded.clone(), known.label.clone());
+        match recorded {
+            Some(recorded) if call.poll(std::slice::from_ref(&recorded)) => Ok(()),
+            Some(_) => fail(CUresult::CUDA_ERROR_NOT_READY),
+            None => {
+                call.never_recorded(&label, &site);
+                Ok(())
+            }
+        }
+    }
+}
+
+entry! {
+    /// Waits for the work before an event.
+    fn cuEventSynchronize(event: u64), Rules::CONTEXT, |call| {
+        let site = call.site.clone();
+        call.check_event(event, &site)?;
+        call.must_not_be_captured(event)?;
+        call.forbid_unsafe()?;
+        let known = call.events.get(event)?;
+        let (recorded, label) = (known.recorded.clone(), known.label.clone());
+        match recorded {
+            Some(recorded) => call.wait_for(&[recorded]),
+            None => call.never_recorded(&label, &site),
+        }
+        Ok(())
+    }
+}
+
+fn elapsed(call: &mut Call, out: Out<c_float>, start: u64, end: u64) -> Answer {
+    let site = call.site.clone();
+    let mut times = [0.0; 2];
+    for (time, handle) in times.iter_mut().zip([start, end]) {
+        call.check_event(handle, &site)?;
+        call.must_not_be_captured(handle)?;
+        let event = call.events.get(handle)?;
+        if !event.timing || event.recorded.is_none() {
+            return fail(CUresult::CUDA_ERROR_INVALID_HANDLE);
+        }
+        match event.time {
+            Some(at) => *time = at,
+            None => return fail(CUresult::CUDA_ERROR_NOT_READY),
+        }
+    }
+    out.set((times[1] - times[0]) as c_float)
+}
+
+entry! {
+    /// The time between two events, in milliseconds of the stand-in's own time.
+    fn cuEventElapsedTime(milliseconds: Out<c_float>, start: u64, end: u64), Rules::CONTEXT, |call| {
+        elapsed(call, milliseconds, start, end)
+    }
+}
+
+entry! {
+    /// The time between two events, in milliseconds of the stand-in's own time.
+    fn cuEventElapsedTime_v2(milliseconds: Out<c_float>, start: u64, end: u64), Rules::CONTEXT, |call| {
+        elapsed(call, milliseconds, start, end)
+    }
+}

@@ -1,0 +1,35 @@
+//! What functions of the driver return.
+
+use cudarc::driver::sys::CUresult;
+
+use crate::handle::Missing;
+
+/// A `CUresult`, which may be one that a plan of faults made up.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Status(pub(crate) u32);
+
+impl Status {
+    /// Nothing went wrong.
+    pub(crate) const SUCCESS: Self = Self(0);
+}
+
+impl From<CUresult> for Status {
+    fn from(result: CUresult) -> Self {
+        Self(result as u32)
+    }
+}
+
+impl From<Missing> for Status {
+    fn from(_: Missing) -> Self {
+        CUresult::CUDA_ERROR_INVALID_HANDLE.into()
+    }
+}
+
+/// The result of a part of a call.
+pub(crate) type Answer<T = ()> = Result<T, Status>;
+
+/// Fails with a code.
+pub(crate) fn fail<T>(result: CUresult) -> Answer<T> {
+    Err(result.into())
+}
