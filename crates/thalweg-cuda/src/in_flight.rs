@@ -65,7 +65,9 @@ impl<T> InFlight<T> {
     /// # Errors
     /// If work on the device has failed.
     pub fn synchronize(&self) -> Result<()> {
-        self.event.as_ref().map_or(Ok(()), |event| event.synchronize())
+        self.event
+            .as_ref()
+            .map_or(Ok(()), |event| event.synchronize())
     }
 
     /// Makes what comes later on a stream wait for the work.

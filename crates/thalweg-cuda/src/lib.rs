@@ -37,7 +37,10 @@ mod graph;
 mod green;
 mod in_flight;
 mod kernel;
-#[allow(unreachable_pub, reason = "public for tests, where there is the switch")]
+#[allow(
+    unreachable_pub,
+    reason = "public for tests, where there is the switch"
+)]
 mod omit;
 mod order;
 mod pinned;

@@ -90,9 +90,7 @@ impl Uses {
             );
         }
         let conflict = state.open.iter().any(|open| {
-            open.work != work
-                && open.stream != stream
-                && (writes || open.access == Access::Write)
+            open.work != work && open.stream != stream && (writes || open.access == Access::Write)
         });
         if conflict {
             bail!(
@@ -145,7 +143,10 @@ impl Uses {
                 // It came after everything before it.
                 state.reads.clear();
                 state.write = Some(mark.clone());
-            } else if let Some(read) = state.reads.iter_mut().find(|read| read.stream == mark.stream)
+            } else if let Some(read) = state
+                .reads
+                .iter_mut()
+                .find(|read| read.stream == mark.stream)
             {
                 *read = mark.clone();
             } else {
@@ -196,8 +197,10 @@ impl Uses {
 
     /// Forgets marks that were waited for.
     pub(crate) fn forget_ends(&self, over: &[Mark]) {
-        let is_over =
-            |mark: &Mark| over.iter().any(|over| Arc::ptr_eq(&over.event, &mark.event));
+        let is_over = |mark: &Mark| {
+            over.iter()
+                .any(|over| Arc::ptr_eq(&over.event, &mark.event))
+        };
         let mut state = self.lock();
         state.reads.retain(|read| !is_over(read));
         if state.write.as_ref().is_some_and(is_over) {
@@ -211,7 +214,10 @@ impl Uses {
         let ends: Vec<Mark> = {
             let mut state = self.lock();
             if state.host_writer || (writes && state.host_readers > 0) {
-                bail!(InvalidInput, "the host holds the bytes of a pinned buffer already");
+                bail!(
+                    InvalidInput,
+                    "the host holds the bytes of a pinned buffer already"
+                );
             }
             if state
                 .open

@@ -127,12 +127,7 @@ impl Work<'_> {
             }
         }
         let block = pool.shelf.take(self.stream(), size)?;
-        let buffer = DeviceBuffer::of(
-            block.memory,
-            block.uses,
-            Arc::downgrade(&pool.shelf),
-            len,
-        );
+        let buffer = DeviceBuffer::of(block.memory, block.uses, Arc::downgrade(&pool.shelf), len);
         // Here the stream is made to wait for another's last use, if there is one.
         self.touch(buffer.block(), Access::Write)?;
         Ok(buffer)
@@ -191,7 +186,10 @@ impl Shelf {
         let room = state.statistics.held.saturating_add(size) <= self.limit;
         drop(state);
         // From here on without the lock, since the driver is called.
-        let chosen = examined.iter().position(Block::is_over).map(|index| (index, true));
+        let chosen = examined
+            .iter()
+            .position(Block::is_over)
+            .map(|index| (index, true));
         let chosen = chosen.or_else(|| {
             let waits = |block: &Block| !room || block.may_be_only_on(stream.id());
             examined.iter().position(waits).map(|index| (index, false))
@@ -258,7 +256,10 @@ impl Shelf {
         }
         state.idle.retain(|_, blocks| !blocks.is_empty());
         state.statistics.blocks -= trimmed.len();
-        state.statistics.held -= trimmed.iter().map(|block| block.memory.len()).sum::<usize>();
+        state.statistics.held -= trimmed
+            .iter()
+            .map(|block| block.memory.len())
+            .sum::<usize>();
         drop(state);
         let any = !trimmed.is_empty();
         for block in trimmed {
@@ -298,7 +299,9 @@ impl State {
     /// The block that was used longest ago, unless unfinished work uses it.
     fn find_first(&mut self, sizes: std::ops::RangeInclusive<usize>) -> Option<Block> {
         self.idle.range_mut(sizes).find_map(|(_, blocks)| {
-            let index = blocks.iter().position(|block| block.uses.ends().is_some())?;
+            let index = blocks
+                .iter()
+                .position(|block| block.uses.ends().is_some())?;
             Some(blocks.remove(index))
         })
     }
@@ -309,9 +312,7 @@ impl Block {
         let Some(ends) = self.uses.ends() else {
             return false;
         };
-        let over = ends
-            .iter()
-            .all(|mark| mark.event.query().unwrap_or(false));
+        let over = ends.iter().all(|mark| mark.event.query().unwrap_or(false));
         if over {
             self.uses.forget_ends(&ends);
         }
@@ -352,7 +353,8 @@ fn class(len: usize) -> usize {
         return SMALLEST;
     }
     let step = (1usize << (len - 1).ilog2()) / 8;
-    len.checked_next_multiple_of(step.max(SMALLEST)).unwrap_or(len)
+    len.checked_next_multiple_of(step.max(SMALLEST))
+        .unwrap_or(len)
 }
 
 #[cfg(test)]
@@ -365,11 +367,15 @@ mod tests {
         assert_eq!(class(513), 1024);
         for len in [1000, 5000, 100_000, 1 << 20, (1 << 20) + 1, 123_456_789] {
             let size = class(len);
-            assert!(size >= len && size - len <= (len / 8).max(512), "{len} {size}");
+            assert!(
+                size >= len && size - len <= (len / 8).max(512),
+                "{len} {size}"
+            );
             assert_eq!(class(size), size);
         }
         assert_eq!(class(usize::MAX), usize::MAX);
-        let sizes: std::collections::BTreeSet<_> = (1 << 20..2 << 20).step_by(997).map(class).collect();
+        let sizes: std::collections::BTreeSet<_> =
+            (1 << 20..2 << 20).step_by(997).map(class).collect();
         assert!(sizes.len() <= 9);
     }
 }

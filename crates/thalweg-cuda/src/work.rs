@@ -229,9 +229,9 @@ impl<'s> Work<'s> {
 
     fn wait_for(&self, event: &EventHandle) -> Result<()> {
         // If the stream does not wait, the host can; after that, the order is right as well.
-        self.stream.wait_handle(event).or_else(|error| {
-            event.synchronize().map_err(|_| error)
-        })
+        self.stream
+            .wait_handle(event)
+            .or_else(|error| event.synchronize().map_err(|_| error))
     }
 
     /// Gives all uses their end.
@@ -342,7 +342,12 @@ impl Drop for Work<'_> {
                 let kept = std::mem::take(&mut self.kept);
                 if !kept.is_empty() {
                     // Waits, then drops them.
-                    drop(InFlight::new(self.stream.context().clone(), event, kept, ()));
+                    drop(InFlight::new(
+                        self.stream.context().clone(),
+                        event,
+                        kept,
+                        (),
+                    ));
                 }
             }
             Ok(Settled::Captured(_)) => {}

@@ -131,9 +131,10 @@ impl CaptureState {
     ) {
         let mut parts = self.parts();
         for (operand, access) in operands {
-            let known = parts.operands.iter_mut().find(|(known, _)| {
-                std::ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(&operand))
-            });
+            let known = parts
+                .operands
+                .iter_mut()
+                .find(|(known, _)| std::ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(&operand)));
             match known {
                 Some((_, known)) if access == Access::Write => *known = access,
                 Some(_) => {}
@@ -144,7 +145,10 @@ impl CaptureState {
     }
 
     /// Memory that an earlier part of the capture has released.
-    pub(crate) fn take_released(&self, fits: impl Fn(&DeviceBuffer) -> bool) -> Option<DeviceBuffer> {
+    pub(crate) fn take_released(
+        &self,
+        fits: impl Fn(&DeviceBuffer) -> bool,
+    ) -> Option<DeviceBuffer> {
         let mut parts = self.parts();
         let index = parts.released.iter().rposition(fits)?;
         Some(parts.released.swap_remove(index))
@@ -204,8 +208,15 @@ impl CaptureState {
         let mut object = ptr::null_mut();
         // 1 says that the destructor runs at its own time.
         // SAFETY: the destructor takes the payload's ownership, once.
-        let status =
-            unsafe { create(&raw mut object, payload.cast(), Some(dispose), 1, 1 as c_uint) };
+        let status = unsafe {
+            create(
+                &raw mut object,
+                payload.cast(),
+                Some(dispose),
+                1,
+                1 as c_uint,
+            )
+        };
         if let Err(error) = context.check("cuUserObjectCreate", status) {
             // The graph has nodes that use the memory, so that this is never freed. It would be
             // possible to find out whether the graph is ever launched, but not worth it.

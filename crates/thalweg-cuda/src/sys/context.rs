@@ -139,9 +139,9 @@ impl Context {
     fn note(&self, status: Status) {
         if status.loses_context() {
             // The first code is the one that says what happened.
-            let _ =
-                self.lost
-                    .compare_exchange(0, status.0, Ordering::Relaxed, Ordering::Relaxed);
+            let _ = self
+                .lost
+                .compare_exchange(0, status.0, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
 
@@ -246,9 +246,8 @@ impl Context {
         let _entered = self.enter()?;
         let (mut least, mut greatest) = (0, 0);
         // SAFETY: the context is current, and the driver writes the numbers.
-        let status = unsafe {
-            (self.table.cuCtxGetStreamPriorityRange)(&raw mut least, &raw mut greatest)
-        };
+        let status =
+            unsafe { (self.table.cuCtxGetStreamPriorityRange)(&raw mut least, &raw mut greatest) };
         self.check("cuCtxGetStreamPriorityRange", status)?;
         Ok((least, greatest))
     }
@@ -300,7 +299,11 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 impl Drop for Context {
     fn drop(&mut self) {
         // What was deferred holds the context, so there is nothing left of that.
-        let events = std::mem::take(self.events.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let events = std::mem::take(
+            self.events
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
         for event in events {
             self.destroy("cuEventDestroy", || {
                 // SAFETY: kept events belong to nobody else.

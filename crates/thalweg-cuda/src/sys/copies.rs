@@ -69,12 +69,7 @@ impl Work<'_> {
         // SAFETY: both ranges lie within their buffers, which this work keeps alive, and the host
         // away from the target, until the device has finished.
         let status = unsafe {
-            (context.table().cuMemcpyDtoHAsync_v2)(
-                target.cast(),
-                from.address(),
-                to.len(),
-                stream,
-            )
+            (context.table().cuMemcpyDtoHAsync_v2)(target.cast(), from.address(), to.len(), stream)
         };
         context.check("cuMemcpyDtoHAsync", status)
     }
@@ -99,8 +94,8 @@ impl Work<'_> {
             bail!(Internal, "a buffer without memory");
         };
         if Arc::ptr_eq(target, source) {
-            let apart = to.start() + to.len() <= from.start()
-                || from.start() + from.len() <= to.start();
+            let apart =
+                to.start() + to.len() <= from.start() || from.start() + from.len() <= to.start();
             ensure!(apart, InvalidInput, "a copy within a buffer onto itself");
         }
         self.same_driver(Some(target_memory.context()))?;
@@ -237,8 +232,8 @@ impl Work<'_> {
 
     /// Refuses memory of another driver, which would not know the address.
     fn same_driver(&self, context: Option<&Arc<Context>>) -> Result<()> {
-        let same = context
-            .is_none_or(|context| std::ptr::eq(context.table(), self.context().table()));
+        let same =
+            context.is_none_or(|context| std::ptr::eq(context.table(), self.context().table()));
         ensure!(
             same,
             InvalidInput,

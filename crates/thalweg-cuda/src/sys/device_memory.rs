@@ -126,8 +126,7 @@ impl DeviceMemory {
         let context = &self.context;
         let stream = context.release_stream();
         // SAFETY: stream and event are alive.
-        let status: Status =
-            unsafe { (context.table().cuStreamWaitEvent)(stream, event.raw(), 0) };
+        let status: Status = unsafe { (context.table().cuStreamWaitEvent)(stream, event.raw(), 0) };
         context.check("cuStreamWaitEvent", status).is_ok()
     }
 }

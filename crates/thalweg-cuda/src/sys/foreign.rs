@@ -163,4 +163,3 @@ impl Work<'_> {
         context.check("cuMemsetD8Async", status)
     }
 }
-

@@ -34,9 +34,8 @@ impl GraphHandle {
         let context = &self.context;
         let mut count = 0;
         // SAFETY: the graph is alive; without a place for nodes, the driver writes their number.
-        let status = unsafe {
-            (context.table().cuGraphGetNodes)(self.raw, ptr::null_mut(), &raw mut count)
-        };
+        let status =
+            unsafe { (context.table().cuGraphGetNodes)(self.raw, ptr::null_mut(), &raw mut count) };
         context.check("cuGraphGetNodes", status)?;
         Ok(count)
     }

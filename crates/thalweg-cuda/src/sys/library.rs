@@ -61,7 +61,12 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Opened(version) => {
-                write!(f, "a driver of CUDA {}.{}", version / 1000, version % 1000 / 10)
+                write!(
+                    f,
+                    "a driver of CUDA {}.{}",
+                    version / 1000,
+                    version % 1000 / 10
+                )
             }
             Self::Failed(reason) => f.write_str(reason),
         }
@@ -182,7 +187,10 @@ pub(crate) fn open(path: Option<&Path>) -> Result<&'static Table> {
     }
     Err(Error::new(
         ErrorKind::MissingDevice,
-        format!("no CUDA driver was found; looked at {}", failures.join("; ")),
+        format!(
+            "no CUDA driver was found; looked at {}",
+            failures.join("; ")
+        ),
     ))
 }
 
@@ -216,15 +224,15 @@ fn initialized(library: Library) -> Result<&'static Table> {
     let get_version: unsafe extern "C" fn(*mut c_int) -> Status =
         library.early("cuDriverGetVersion")?;
     let identity = init as usize;
-    {
+    // Not under the lock: it takes long, the first time.
+    // SAFETY: initializing has no conditions, and may happen more than once.
+    let status = unsafe { init(0) };
+    if status.is_success() {
         let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, table)) = open.iter().find(|(other, _)| *other == identity) {
             return Ok(table);
         }
     }
-    // Not under the lock: it takes long.
-    // SAFETY: initializing has no conditions, and may happen more than once.
-    let status = unsafe { init(0) };
     let mut version = 0;
     // SAFETY: the driver writes the number.
     let version_status = unsafe { get_version(&raw mut version) };
@@ -262,7 +270,10 @@ mod tests {
         let missing = Path::new("/nowhere/libcuda.so.1");
         let error = open(Some(missing)).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::MissingDevice);
-        assert!(error.to_string().contains("/nowhere/libcuda.so.1"), "{error}");
+        assert!(
+            error.to_string().contains("/nowhere/libcuda.so.1"),
+            "{error}"
+        );
         let found = search(Some(missing));
         assert_eq!(found.len(), 1);
         assert!(matches!(&found[0].1, Outcome::Failed(reason) if reason.contains("nowhere")));
@@ -272,7 +283,10 @@ mod tests {
     fn a_library_that_is_no_driver_is_refused_with_the_missing_name() {
         // Any library that is there on every Linux.
         if let Err(error) = open(Some(Path::new("libc.so.6"))) {
-            assert!(!cfg!(target_os = "linux") || error.to_string().contains("`cuInit`"), "{error}");
+            assert!(
+                !cfg!(target_os = "linux") || error.to_string().contains("`cuInit`"),
+                "{error}"
+            );
         }
     }
 }

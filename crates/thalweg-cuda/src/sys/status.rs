@@ -30,7 +30,8 @@ impl Status {
             // The driver is shutting down; memory and links that failed; a contained error.
             4 | 214 | 220 | 226
             // Illegal addresses, timeouts, destroyed contexts, and what kernels do wrong.
-            | 700 | 702 | 709 | 710 | 714..=719 | 721
+            | 700 | 702 | 709 | 710 | 714
+                ..=719 | 721
             // A process of the multi-process server was ended; an external device failed.
             | 809 | 810 | 911
         )
