@@ -26,6 +26,22 @@ pub type RegisterKernel = unsafe extern "C" fn(
 /// What is wrong with that is reported; the result is how many reports it made.
 pub type HostAccess = unsafe extern "C" fn(address: *const c_void, len: usize, write: u32) -> u32;
 
+/// `simgpu_count_call(name, name_len)`: counts a call of a function of another stand-in, so that
+/// plans of faults know it. The result is 0, or the code with which the call is to fail.
+pub type CountCall = unsafe extern "C" fn(name: *const u8, name_len: usize) -> u32;
+
+/// `simgpu_report(message, len)`: reports what another stand-in found wrong.
+pub type ReportMisuse = unsafe extern "C" fn(message: *const u8, len: usize);
+
+/// `simgpu_mark(stream)`: remembers the end of all work in a stream until the next reset. The
+/// result is for `simgpu_is_known`; it is 0 for a stream that is being captured or is none. The
+/// context of the stream must be current where it is a default stream.
+pub type Mark = unsafe extern "C" fn(stream: u64) -> u64;
+
+/// `simgpu_is_known(mark)`: whether the host has waited for what a mark stands for, whether or not
+/// it happens to be done. 0 is always known.
+pub type IsKnown = unsafe extern "C" fn(mark: u64) -> u32;
+
 /// One launch of a kernel, while it runs.
 #[repr(C)]
 pub struct LaunchView {

@@ -157,6 +157,31 @@ fn enter_any(
     result.unwrap_or(CUresult::CUDA_ERROR_UNKNOWN.into())
 }
 
+/// Remembers the end of all work in a stream; 0 if it is captured, or no stream.
+pub(crate) fn mark(stream: u64) -> u64 {
+    let mut driver = SHARED.lock();
+    let site = driver.host_site("mark");
+    let mut call = Call {
+        driver: Some(driver),
+        site,
+        per_thread: false,
+        injected: false,
+    };
+    let Ok(stream) = call.stream(stream) else {
+        return 0;
+    };
+    let tail = call
+        .streams
+        .get(stream)
+        .ok()
+        .filter(|s| s.capture.is_none());
+    let Some(tail) = tail.and_then(|stream| call.tail(stream.queue)) else {
+        return 0;
+    };
+    call.marks.push(tail);
+    call.marks.len() as u64
+}
+
 impl Call {
     fn run(
         &mut self,

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::driver::Driver;
 use crate::fault::Fault;
 use crate::memory::{Access, Toucher};
-use crate::report::Report;
+use crate::report::{Report, ReportKind};
 use crate::work::Done;
 use crate::worker::SHARED;
 
@@ -215,4 +215,48 @@ pub(crate) extern "C" fn simgpu_host_access(address: *const c_void, len: usize, 
         &mut driver.reports,
     );
     (driver.reports.list().len() - before) as u32
+}
+
+/// As [`CountCall`](crate::abi::CountCall).
+///
+/// # Safety
+/// The name must be readable.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn simgpu_count_call(name: *const u8, name_len: usize) -> u32 {
+    // SAFETY: as promised by the caller.
+    let name = unsafe { slice::from_raw_parts(name, name_len) };
+    let name = String::from_utf8_lossy(name);
+    SHARED.lock().faults.call(&name).unwrap_or(0)
+}
+
+/// As [`ReportMisuse`](crate::abi::ReportMisuse).
+///
+/// # Safety
+/// The message must be readable.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn simgpu_report(message: *const u8, len: usize) {
+    // SAFETY: as promised by the caller.
+    let message = unsafe { slice::from_raw_parts(message, len) };
+    let message = String::from_utf8_lossy(message).into_owned();
+    SHARED
+        .lock()
+        .reports
+        .add(ReportKind::Misuse, message, Vec::new());
+}
+
+/// As [`Mark`](crate::abi::Mark).
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn simgpu_mark(stream: u64) -> u64 {
+    crate::call::mark(stream)
+}
+
+/// As [`IsKnown`](crate::abi::IsKnown).
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn simgpu_is_known(mark: u64) -> u32 {
+    let driver = SHARED.lock();
+    let mark = usize::try_from(mark)
+        .ok()
+        .and_then(|mark| mark.checked_sub(1));
+    let recorded = mark.and_then(|mark| driver.marks.get(mark));
+    u32::from(recorded.is_none_or(|recorded| driver.host.knows(recorded.point)))
 }

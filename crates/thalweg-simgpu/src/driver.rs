@@ -55,6 +55,8 @@ pub(crate) struct Driver {
     pub(crate) jobs: VecDeque<Op>,
     /// How much work is claimed and not done.
     pub(crate) running: usize,
+    /// Places in the order that other stand-ins asked to remember.
+    pub(crate) marks: Vec<Recorded>,
     /// How often the host stood still for work.
     pub(crate) waits: u64,
     calls: u64,
@@ -94,6 +96,7 @@ impl Driver {
             log: VecDeque::new(),
             jobs: VecDeque::new(),
             running: 0,
+            marks: Vec::new(),
             waits: 0,
             calls: 0,
             numbers: 0,
@@ -165,11 +168,10 @@ impl Driver {
     /// What is ordered before new work of a stream by the rules of the legacy default stream.
     fn implicit_order(&self, stream: &Stream) -> Vec<Recorded> {
         let slots: Vec<usize> = match stream.kind {
-            StreamKind::Legacy => self
-                .streams
-                .iter()
-                .filter(|(_, other)| other.context == stream.context && other.is_blocking())
-                .map(|(_, other)| other.queue)
+            // Also what streams that are gone left behind.
+            StreamKind::Legacy => (1..self.queues.len())
+                .filter(|&slot| self.queues[slot].blocking)
+                .filter(|&slot| self.queues[slot].context == stream.context)
                 .collect(),
             _ if stream.is_blocking() => self
                 .contexts

@@ -63,6 +63,7 @@ impl Driver {
         }
         .into();
         let queue = self.new_queue(label.clone(), device, context);
+        self.queues[queue].blocking = kind != StreamKind::Legacy && flags & 1 == 0;
         Ok(self.streams.insert(Stream {
             label,
             queue,

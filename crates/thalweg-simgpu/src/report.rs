@@ -63,6 +63,8 @@ pub enum ReportKind {
     KernelFailed,
     /// A host function or a kernel called the driver.
     CallInCallback,
+    /// Something that another stand-in found wrong.
+    Misuse,
 }
 
 impl ReportKind {

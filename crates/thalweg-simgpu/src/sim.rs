@@ -239,8 +239,10 @@ impl Sim {
         self.request(&Request::Drain);
     }
 
-    /// Says that the host reads or writes memory; false if that was wrong and was reported.
-    pub fn host_access(&self, address: *const c_void, len: usize, write: bool) -> bool {
+    /// Says that the host reads or writes memory at an address; false if that was wrong and was
+    /// reported.
+    pub fn host_access(&self, address: u64, len: usize, write: bool) -> bool {
+        let address = address as *const c_void;
         // SAFETY: the address is only looked up.
         unsafe { (self.loaded.host_access)(address, len, u32::from(write)) == 0 }
     }

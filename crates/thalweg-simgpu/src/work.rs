@@ -165,6 +165,8 @@ pub(crate) struct Queue {
     pub(crate) sequence: u64,
     /// Everything that happens before what comes next.
     pub(crate) clock: Clock,
+    /// Whether it orders itself with the legacy default stream.
+    pub(crate) blocking: bool,
     /// Nobody enqueues here any more.
     pub(crate) retired: bool,
 }
@@ -181,6 +183,7 @@ impl Queue {
             completed: 0,
             sequence: 0,
             clock: Clock::default(),
+            blocking: false,
             retired: false,
         }
     }

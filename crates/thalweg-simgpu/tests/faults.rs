@@ -127,7 +127,7 @@ fn careful(sim: &Sim) -> Result<Vec<f32>, Code> {
                     waited = check(stream_synchronize(main)).and(waited);
                 }
                 done.and(freed).and(waited)?;
-                sim.host_access(pinned as *const _, 64, false);
+                sim.host_access(pinned, 64, false);
                 // SAFETY: the memory is this large, and of this program.
                 Ok(unsafe { std::slice::from_raw_parts(pinned as *const f32, 16) }.to_vec())
             };

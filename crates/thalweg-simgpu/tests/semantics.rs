@@ -669,3 +669,49 @@ fn a_stream_of_a_green_context_works_like_any_other() {
     assert_eq!(release(0), OK);
     sim.assert_clean();
 }
+
+#[test]
+fn other_stand_ins_ask_what_the_host_has_waited_for_and_take_part_in_faults() {
+    use thalweg_simgpu::abi::{CountCall, ReportMisuse};
+    let sim = Sim::session(Config::seeded(1).with_eagerness(1.0));
+    start();
+    let (x, own) = (buffer(64), stream(NON_BLOCKING));
+    assert_eq!(mark(own), 0, "there is nothing yet");
+    assert_eq!(fill32_async(x, 1, 16, own), OK);
+    let end = mark(own);
+    sim.drain();
+    assert!(!is_known(end), "it is done, but nobody waited");
+    assert_eq!(stream_query(own), OK);
+    assert!(is_known(end));
+    sim.faults(&[thalweg_simgpu::Fault::Call {
+        function: "enqueueV3".into(),
+        nth: 2,
+        code: 1,
+    }]);
+    let count = symbol("simgpu_count_call");
+    // SAFETY: that is the function's type.
+    let count = unsafe { std::mem::transmute::<*mut c_void, CountCall>(count) };
+    let name = "enqueueV3";
+    // SAFETY: the name is readable.
+    let codes = [(); 3].map(|()| unsafe { count(name.as_ptr(), name.len()) });
+    assert_eq!(codes, [0, 1, 0]);
+    assert_eq!(sim.calls(name), 3);
+    let report = symbol("simgpu_report");
+    // SAFETY: that is the function's type.
+    let report = unsafe { std::mem::transmute::<*mut c_void, ReportMisuse>(report) };
+    // SAFETY: the message is readable.
+    unsafe { report(name.as_ptr(), name.len()) };
+    assert_eq!(kinds(&sim), [ReportKind::Misuse]);
+}
+
+#[test]
+fn the_legacy_stream_waits_for_what_destroyed_streams_left() {
+    let sim = Sim::session(lazy());
+    start();
+    let (x, own) = (buffer(64), stream(0));
+    assert_eq!(fill32_async(x, 1, 16, own), OK);
+    assert_eq!(stream_destroy(own), OK);
+    assert_eq!(fill32_async(x, 2, 16, 0), OK);
+    assert_eq!(stream_synchronize(0), OK);
+    assert_eq!(kinds(&sim), []);
+}

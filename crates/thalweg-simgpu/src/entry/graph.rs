@@ -90,14 +90,14 @@ entry! {
 
 entry! {
     /// Makes a graph ready to be launched.
-    fn cuGraphInstantiateWithFlags(exec: Out<u64>, graph: u64, flags: u64), Rules::CONTEXT, |call| {
+    fn cuGraphInstantiateWithFlags(exec: Out<u64>, graph: u64, flags: u64), Rules::CONTEXT.unsafe_in_capture(), |call| {
         call.make_exec(exec, graph, flags)
     }
 }
 
 entry! {
     /// Makes a graph ready to be launched.
-    fn cuGraphInstantiate_v2(exec: Out<u64>, graph: u64, error_node: Out<u64>, _log: Out<c_void>, _size: usize), Rules::CONTEXT, |call| {
+    fn cuGraphInstantiate_v2(exec: Out<u64>, graph: u64, error_node: Out<u64>, _log: Out<c_void>, _size: usize), Rules::CONTEXT.unsafe_in_capture(), |call| {
         error_node.set_if_wanted(0);
         call.make_exec(exec, graph, 0)
     }
@@ -115,7 +115,7 @@ pub(crate) struct InstantiateParameters {
 
 entry! {
     /// Makes a graph ready to be launched.
-    fn cuGraphInstantiateWithParams / cuGraphInstantiateWithParams_ptsz (exec: Out<u64>, graph: u64, parameters: Out<InstantiateParameters>), Rules::CONTEXT, |call| {
+    fn cuGraphInstantiateWithParams / cuGraphInstantiateWithParams_ptsz (exec: Out<u64>, graph: u64, parameters: Out<InstantiateParameters>), Rules::CONTEXT.unsafe_in_capture(), |call| {
         let mut known = In(parameters.0.cast_const()).get()?;
         let made = call.make_exec(exec, graph, known.flags);
         (known.error_node, known.result) = (0, u32::from(made.is_err()));
@@ -126,7 +126,7 @@ entry! {
 
 entry! {
     /// Ends a launchable graph; what runs of it goes on.
-    fn cuGraphExecDestroy(exec: u64), Rules::DRIVER.releases(), |call| {
+    fn cuGraphExecDestroy(exec: u64), Rules::DRIVER.unsafe_in_capture().releases(), |call| {
         call.check_exec(exec)?;
         call.destroy_exec(exec)
     }

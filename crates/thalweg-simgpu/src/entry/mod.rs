@@ -181,7 +181,7 @@ pub(crate) fn pageable(address: u64, len: u64) -> Span {
 
 impl Call {
     /// The stream that a caller means: null, one of the default streams, or a handle.
-    fn stream(&mut self, handle: u64) -> Answer<u64> {
+    pub(crate) fn stream(&mut self, handle: u64) -> Answer<u64> {
         let thread = match handle {
             0 if !self.per_thread => None,
             1 => None,

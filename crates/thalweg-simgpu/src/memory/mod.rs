@@ -308,10 +308,11 @@ impl Memory {
                 BlockKind::Pinned { memory, .. } => {
                     Some(memory.span().part(start as usize, len as usize))
                 }
-                // SAFETY: the caller registered the memory, and has to leave it in place until
-                // it is not registered any more.
                 BlockKind::Registered { .. } => {
-                    Some(unsafe { Span::of_caller(address, len as usize) })
+                    // SAFETY: the caller registered the memory, and has to leave it in place
+                    // until it is not registered any more.
+                    let span = unsafe { Span::of_caller(address, len as usize) };
+                    Some(span)
                 }
             }
             .ok_or(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);

@@ -68,9 +68,9 @@ macro_rules! driver {
     ($($name:ident => $symbol:ident($($arg:ident: $type:ty),*);)*) => {$(
         pub(crate) fn $name($($arg: $type),*) -> Code {
             let address = symbol(stringify!($symbol));
+            type Function = unsafe extern "C" fn($($type),*) -> Code;
             // SAFETY: that is the function's type.
-            let function: unsafe extern "C" fn($($type),*) -> Code =
-                unsafe { std::mem::transmute(address) };
+            let function = unsafe { std::mem::transmute::<*mut c_void, Function>(address) };
             // SAFETY: tests pass what the function takes.
             unsafe { function($($arg),*) }
         }
@@ -132,6 +132,7 @@ driver! {
     event_record_external => cuEventRecordWithFlags(event: u64, stream: u64, flags: u32);
     event_query => cuEventQuery(event: u64);
     event_synchronize => cuEventSynchronize(event: u64);
+    known => simgpu_is_known(mark: u64);
     priority_range => cuCtxGetStreamPriorityRange(least: &mut i32, greatest: &mut i32);
     stream_flags => cuStreamGetFlags(stream: u64, flags: &mut u32);
     host_pointer => cuMemHostGetDevicePointer_v2(pointer: &mut u64, host: u64, flags: u32);
@@ -319,7 +320,7 @@ impl Pinned {
     }
 
     pub(crate) fn set(&self, sim: &Sim, values: impl Fn(usize) -> f32) {
-        sim.host_access(self.pointer(), self.len * 4, true);
+        sim.host_access(self.address, self.len * 4, true);
         for index in 0..self.len {
             // SAFETY: the memory is as large, and this test's.
             unsafe { *(self.address as *mut f32).add(index) = values(index) };
@@ -327,7 +328,7 @@ impl Pinned {
     }
 
     pub(crate) fn values(&self, sim: &Sim) -> Vec<f32> {
-        sim.host_access(self.pointer(), self.len * 4, false);
+        sim.host_access(self.address, self.len * 4, false);
         // SAFETY: the memory is as large, and this test's.
         unsafe { std::slice::from_raw_parts(self.address as *const f32, self.len) }.to_vec()
     }
@@ -335,4 +336,18 @@ impl Pinned {
     pub(crate) fn free(self) {
         assert_eq!(free_host(self.address), OK);
     }
+}
+
+/// Remembers the end of a stream's work, as another stand-in does.
+pub(crate) fn mark(stream: u64) -> u64 {
+    type Mark = thalweg_simgpu::abi::Mark;
+    // SAFETY: that is the function's type.
+    let mark = unsafe { std::mem::transmute::<*mut c_void, Mark>(symbol("simgpu_mark")) };
+    // SAFETY: it takes any number.
+    unsafe { mark(stream) }
+}
+
+/// Whether the host has waited for it.
+pub(crate) fn is_known(mark: u64) -> bool {
+    known(mark) != 0
 }
