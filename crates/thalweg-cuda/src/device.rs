@@ -7,7 +7,7 @@ use std::sync::Arc;
 use thalweg_core::Result;
 
 use crate::staging::Staging;
-use crate::sys::{Attribute, Context, DeviceHandle, Entered, Table};
+use crate::sys::{Attribute, Context, DeviceHandle, Entered, Table, drop_left_behind};
 
 /// A GPU, with its primary context, which is the one that CUDA's runtime and other libraries use,
 /// too. It is retained until the last clone of this, and the last thing made from it, is gone.
@@ -59,7 +59,7 @@ impl DeviceInner {
 
 impl Drop for DeviceInner {
     fn drop(&mut self) {
-        self.context.drop_deferred();
+        drop_left_behind();
     }
 }
 

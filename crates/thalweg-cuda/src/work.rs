@@ -7,7 +7,7 @@ use thalweg_core::{Result, bail};
 
 use crate::omit::{Rule, omitted};
 use crate::order::{Access, Mark, Operand, Uses};
-use crate::sys::{CaptureState, Context, Entered, EventHandle, RelaxedCapture};
+use crate::sys::{CaptureState, Context, Entered, EventHandle, RelaxedCapture, drop_left_behind};
 use crate::{CaptureStatus, DeviceBuffer, Event, InFlight, PinnedBuffer, Stream};
 
 /// Work that is being enqueued on a stream.
@@ -65,7 +65,7 @@ impl<'s> Work<'s> {
     pub fn on(stream: &'s Stream) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let context = stream.context();
-        context.drop_deferred();
+        drop_left_behind();
         let entered = context.enter()?;
         let capture = match stream.capture_status()? {
             CaptureStatus::None => None,

@@ -90,7 +90,8 @@ impl CaptureState {
         ACTIVE.with_borrow_mut(|active| active.retain(|state| !Arc::ptr_eq(state, self)));
         let raw = stream.raw()?;
         let context = stream.context();
-        let _entered = context.enter()?;
+        // Whatever happens: a capture must not stay open.
+        let _entered = context.enter_to_clean_up();
         let mut first = None;
         loop {
             let mut graph: CUgraph = ptr::null_mut();
@@ -201,10 +202,7 @@ impl CaptureState {
         if graph.is_null() {
             bail!(Device, "the caller's capture has failed, and has no graph");
         }
-        let payload = Box::into_raw(Box::new(Payload {
-            context: context.clone(),
-            parts,
-        }));
+        let payload = Box::into_raw(Box::new(parts));
         let mut object = ptr::null_mut();
         // 1 says that the destructor runs at its own time.
         // SAFETY: the destructor takes the payload's ownership, once.
@@ -238,18 +236,25 @@ fn kept(parts: &mut Parts) -> &mut Vec<Box<dyn Send>> {
     parts.kept.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a caller's graph keeps.
-struct Payload {
-    context: Arc<Context>,
-    parts: Parts,
+/// What callers' graphs had, and nobody has any more.
+static LEFT_BEHIND: Mutex<Vec<Box<Parts>>> = Mutex::new(Vec::new());
+
+/// The destructor of what a caller's graph keeps. It may not call the driver, so that it only puts
+/// it aside.
+unsafe extern "C" fn dispose(parts: *mut c_void) {
+    // SAFETY: the driver gives back what `hand_over` gave it, once.
+    let parts = unsafe { Box::from_raw(parts.cast::<Parts>()) };
+    let mut left = LEFT_BEHIND.lock().unwrap_or_else(PoisonError::into_inner);
+    left.push(parts);
 }
 
-/// The destructor of a [`Payload`]. It may not call the driver, so what it has is only put aside.
-unsafe extern "C" fn dispose(payload: *mut c_void) {
-    // SAFETY: the driver gives back what `hand_over` gave it, once.
-    let payload = unsafe { Box::from_raw(payload.cast::<Payload>()) };
-    let Payload { context, parts } = *payload;
-    context.defer(Box::new(parts));
+/// Drops what callers' graphs had.
+pub(crate) fn drop_left_behind() {
+    let mut left = LEFT_BEHIND.lock().unwrap_or_else(PoisonError::into_inner);
+    let parts = std::mem::take(&mut *left);
+    // Not under the lock: this calls the driver.
+    drop(left);
+    drop(parts);
 }
 
 /// While it lives, calls that a capture of this thread forbids are allowed on this thread.

@@ -29,9 +29,6 @@ pub(crate) struct Context {
     pools: bool,
     release_stream: CUstream,
     events: Mutex<Vec<KeptEvent>>,
-    /// Things that could not be dropped where they were let go, since the driver allows no calls
-    /// there.
-    deferred: Mutex<Vec<Box<dyn Send>>>,
 }
 
 struct KeptEvent(CUevent);
@@ -61,7 +58,6 @@ impl Context {
             pools,
             release_stream: ptr::null_mut(),
             events: Mutex::new(Vec::new()),
-            deferred: Mutex::new(Vec::new()),
         };
         let mut stream = ptr::null_mut();
         {
@@ -212,17 +208,6 @@ impl Context {
         room
     }
 
-    /// Takes something to be dropped at the next good time.
-    pub(super) fn defer(&self, thing: Box<dyn Send>) {
-        lock(&self.deferred).push(thing);
-    }
-
-    /// Drops what was deferred.
-    pub(crate) fn drop_deferred(&self) {
-        let deferred = std::mem::take(&mut *lock(&self.deferred));
-        drop(deferred);
-    }
-
     /// Free and total memory of the device, in bytes.
     pub(crate) fn memory(&self) -> Result<(usize, usize)> {
         let _entered = self.enter()?;
@@ -298,7 +283,6 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // What was deferred holds the context, so there is nothing left of that.
         let events = std::mem::take(
             self.events
                 .get_mut()

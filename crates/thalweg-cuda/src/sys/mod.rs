@@ -29,7 +29,7 @@ mod stream;
 mod table;
 
 pub(crate) use attributes::{Attribute, DeviceHandle};
-pub(crate) use capture::{CaptureState, Parts, RelaxedCapture};
+pub(crate) use capture::{CaptureState, Parts, RelaxedCapture, drop_left_behind};
 pub(crate) use context::{Context, Entered};
 pub(crate) use device_memory::DeviceMemory;
 pub(crate) use event::EventHandle;
