@@ -223,9 +223,9 @@ impl Shelf {
                 return Err(error);
             }
             self.lock().statistics.trims += 1;
-            // What was freed may be on its way, behind work of any stream: this is the one place
-            // where the host waits, instead of failing.
-            self.device.synchronize()?;
+            // What was freed may be behind work of any stream. This is the one place where the host
+            // waits for that, instead of failing.
+            self.device.context().finish_releases()?;
             let trimmed = self.device.trim();
             allocate(stream, size).map_err(|error| trimmed.err().unwrap_or(error))
         });

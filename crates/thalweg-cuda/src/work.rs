@@ -247,11 +247,7 @@ impl<'s> Work<'s> {
                 .into_iter()
                 .filter_map(|touched| Some((touched.operand?, touched.access)));
             capture.add(operands, std::mem::take(&mut self.kept));
-            // To the caller's graph, if that is what it is.
-            return match capture.hand_over(self.stream) {
-                Ok(()) => Ok(Settled::Captured(capture.clone())),
-                Err(error) => Err((error, false)),
-            };
+            return Ok(Settled::Captured(capture.clone()));
         }
         match record(self.stream) {
             Ok(event) => {

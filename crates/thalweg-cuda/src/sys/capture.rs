@@ -30,11 +30,9 @@ pub(crate) struct Parts {
     pub(crate) released: Vec<DeviceBuffer>,
 }
 
-/// A capture while it lasts.
+/// A capture, by us or by a caller, and what its graph needs.
 pub(crate) struct CaptureState {
     stream: StreamId,
-    /// Whether somebody else began it, and will have the graph.
-    foreign: bool,
     parts: Mutex<Parts>,
 }
 
@@ -54,7 +52,6 @@ impl CaptureState {
         context.check("cuStreamBeginCapture", status)?;
         let state = Arc::new(Self {
             stream: stream.id(),
-            foreign: false,
             parts: Mutex::default(),
         });
         ACTIVE.with_borrow_mut(|active| active.push(state.clone()));
@@ -70,19 +67,12 @@ impl CaptureState {
         if let Some(state) = ours {
             return Ok(state);
         }
-        // Without the means to hand things over to the caller's graph, nothing can be captured.
-        let table = stream.context().table();
-        if table.cuUserObjectCreate.is_none() || table.cuGraphRetainUserObject.is_none() {
-            return Err(result::too_old(table, "cuUserObjectCreate"));
-        }
-        if table.cuStreamGetCaptureInfo_v2.is_none() {
-            return Err(result::too_old(table, "cuStreamGetCaptureInfo_v2"));
-        }
-        Ok(Arc::new(Self {
+        let state = Arc::new(Self {
             stream: stream.id(),
-            foreign: true,
             parts: Mutex::default(),
-        }))
+        });
+        state.give_to_caller(stream)?;
+        Ok(state)
     }
 
     /// Ends the capture. The stream can be used as before afterwards, also on an error.
@@ -167,23 +157,22 @@ impl CaptureState {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives everything to the graph that the caller's capture makes, which drops it when the
-    /// graph and all that was made of it are gone.
-    pub(crate) fn hand_over(&self, stream: &Stream) -> Result<()> {
-        if !self.foreign {
-            return Ok(());
-        }
-        let parts = self.take_parts();
+    /// Gives this to the graph that the caller's capture makes, which drops it when the graph and
+    /// all that was made of it are gone. That is done first, and not when the work is finished,
+    /// because then it would be too late to fail.
+    fn give_to_caller(self: &Arc<Self>, stream: &Stream) -> Result<()> {
         let raw = stream.handle().raw()?;
         let context = stream.context();
         let table = context.table();
-        let (Some(info), Some(create), Some(retain)) = (
-            table.cuStreamGetCaptureInfo_v2,
-            table.cuUserObjectCreate,
-            table.cuGraphRetainUserObject,
-        ) else {
-            return Err(result::too_old(table, "cuUserObjectCreate"));
-        };
+        let too_old = |function| result::too_old(table, function);
+        let info = table.cuStreamGetCaptureInfo_v2;
+        let info = info.ok_or_else(|| too_old("cuStreamGetCaptureInfo_v2"))?;
+        let create = table.cuUserObjectCreate;
+        let create = create.ok_or_else(|| too_old("cuUserObjectCreate"))?;
+        let release = table.cuUserObjectRelease;
+        let release = release.ok_or_else(|| too_old("cuUserObjectRelease"))?;
+        let retain = table.cuGraphRetainUserObject;
+        let retain = retain.ok_or_else(|| too_old("cuGraphRetainUserObject"))?;
         let mut status_of_capture = 0;
         let mut graph: CUgraph = ptr::null_mut();
         // SAFETY: the stream is alive; the driver writes what is asked for, and the rest may be
@@ -202,33 +191,25 @@ impl CaptureState {
         if graph.is_null() {
             bail!(Device, "the caller's capture has failed, and has no graph");
         }
-        let payload = Box::into_raw(Box::new(parts));
+        let payload = Arc::into_raw(self.clone()).cast_mut();
         let mut object = ptr::null_mut();
-        // 1 says that the destructor runs at its own time.
-        // SAFETY: the destructor takes the payload's ownership, once.
-        let status = unsafe {
-            create(
-                &raw mut object,
-                payload.cast(),
-                Some(dispose),
-                1,
-                1 as c_uint,
-            )
-        };
+        // SAFETY: the destructor takes the payload's ownership, once. It runs at its own time,
+        // which is what the last argument says.
+        let status = unsafe { create(&raw mut object, payload.cast(), Some(dispose), 1, 1) };
         if let Err(error) = context.check("cuUserObjectCreate", status) {
-            // The graph has nodes that use the memory, so that this is never freed. It would be
-            // possible to find out whether the graph is ever launched, but not worth it.
-            tracing::warn!("what a captured graph uses is never freed: {error}");
+            // SAFETY: there is no object, so the payload is still ours.
+            drop(unsafe { Arc::from_raw(payload) });
             return Err(error);
         }
-        // 1 moves our reference to the graph.
-        // SAFETY: the graph is being captured, and the object is ours.
+        // SAFETY: the graph is being captured, and the object is ours. The last argument says that
+        // our reference becomes the graph's.
         let status = unsafe { retain(graph, object, 1, 1) };
-        if let Err(error) = context.check("cuGraphRetainUserObject", status) {
-            tracing::warn!("what a captured graph uses is never freed: {error}");
-            return Err(error);
-        }
-        Ok(())
+        context
+            .check("cuGraphRetainUserObject", status)
+            .inspect_err(|_| {
+                // SAFETY: the reference is still ours.
+                context.destroy("cuUserObjectRelease", || unsafe { release(object, 1) });
+            })
     }
 }
 
@@ -237,24 +218,24 @@ fn kept(parts: &mut Parts) -> &mut Vec<Box<dyn Send>> {
 }
 
 /// What callers' graphs had, and nobody has any more.
-static LEFT_BEHIND: Mutex<Vec<Box<Parts>>> = Mutex::new(Vec::new());
+static LEFT_BEHIND: Mutex<Vec<Arc<CaptureState>>> = Mutex::new(Vec::new());
 
 /// The destructor of what a caller's graph keeps. It may not call the driver, so that it only puts
 /// it aside.
-unsafe extern "C" fn dispose(parts: *mut c_void) {
-    // SAFETY: the driver gives back what `hand_over` gave it, once.
-    let parts = unsafe { Box::from_raw(parts.cast::<Parts>()) };
+unsafe extern "C" fn dispose(state: *mut c_void) {
+    // SAFETY: the driver gives back what `give_to_caller` gave it, once.
+    let state = unsafe { Arc::from_raw(state.cast::<CaptureState>()) };
     let mut left = LEFT_BEHIND.lock().unwrap_or_else(PoisonError::into_inner);
-    left.push(parts);
+    left.push(state);
 }
 
 /// Drops what callers' graphs had.
 pub(crate) fn drop_left_behind() {
     let mut left = LEFT_BEHIND.lock().unwrap_or_else(PoisonError::into_inner);
-    let parts = std::mem::take(&mut *left);
+    let states = std::mem::take(&mut *left);
     // Not under the lock: this calls the driver.
     drop(left);
-    drop(parts);
+    drop(states);
 }
 
 /// While it lives, calls that a capture of this thread forbids are allowed on this thread.

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use cudarc::driver::sys::{CUcontext, CUdevice, CUevent, CUstream};
 use thalweg_core::{Result, bail};
 
-use super::{Attribute, DeviceHandle, Status, Table};
+use super::{Attribute, DeviceHandle, RelaxedCapture, Status, Table};
 use crate::result;
 
 /// More events than this are not kept for later.
@@ -224,6 +224,15 @@ impl Context {
         // SAFETY: the context is current.
         let status = unsafe { (self.table.cuCtxSynchronize)() };
         self.check("cuCtxSynchronize", status)
+    }
+
+    /// Waits for the freeing of all memory that was let go.
+    pub(crate) fn finish_releases(&self) -> Result<()> {
+        let _entered = self.enter()?;
+        let _relaxed = RelaxedCapture::on_this_thread(self)?;
+        // SAFETY: the stream is this context's own.
+        let status = unsafe { (self.table.cuStreamSynchronize)(self.release_stream) };
+        self.check("cuStreamSynchronize", status)
     }
 
     /// The lowest and the highest priority of streams; numbers fall as priority rises.

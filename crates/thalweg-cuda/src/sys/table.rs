@@ -161,6 +161,7 @@ table! {
             CUstream, *mut c_uint, *mut u64, *mut CUgraph, *mut *const CUgraphNode, *mut usize
         );
         cuUserObjectCreate(*mut CUuserObject, *mut c_void, CUhostFn, c_uint, c_uint);
+        cuUserObjectRelease(CUuserObject, c_uint);
         cuGraphRetainUserObject(CUgraph, CUuserObject, c_uint, c_uint);
 
         // From CUDA 12.4 on.
