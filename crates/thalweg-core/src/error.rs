@@ -42,6 +42,8 @@ pub enum ErrorKind {
     Operator,
     /// A delegate failed.
     Delegate,
+    /// A GPU or its driver failed; after some failures the device is of no more use to the process.
+    Device,
     /// Memory is out, or more was asked for than the options allow.
     OutOfMemory,
     /// A call ran longer than its options allow.

@@ -146,6 +146,7 @@ fn enter_any(
         SHARED.start();
         let mut driver = SHARED.lock();
         let site = driver.host_site(name);
+        driver.drop_given_up();
         let injected = driver.faults.call(name);
         let mut call = Call {
             driver: Some(driver),

@@ -21,6 +21,13 @@ pub(crate) fn is_inside() -> bool {
     INSIDE.get()
 }
 
+/// Calls a function of others.
+pub(crate) fn inside(function: impl FnOnce()) {
+    let outer = INSIDE.replace(true);
+    function();
+    INSIDE.set(outer);
+}
+
 /// A function of the host that a stream calls.
 #[derive(Clone, Copy)]
 pub(crate) enum HostFunction {

@@ -18,6 +18,7 @@ use crate::report::{ReportKind, Reports, Site};
 use crate::schedule::{Candidate, Mode, Schedule};
 use crate::status::Status;
 use crate::stream::{Stream, StreamKind};
+use crate::user_object::{Kept, UserObject};
 use crate::work::{Body, Done, Op, Queue};
 
 /// After so much work, the log forgets the oldest.
@@ -45,6 +46,9 @@ pub(crate) struct Driver {
     pub(crate) functions: Handles<Function>,
     pub(crate) graphs: Handles<Graph>,
     pub(crate) execs: Handles<Exec>,
+    pub(crate) user_objects: Handles<UserObject>,
+    /// References to user objects that nobody has but launches that run.
+    pub(crate) given_up: Vec<(Option<Recorded>, Vec<Kept>)>,
     pub(crate) green: Handles<GreenContext>,
     pub(crate) descriptions: Handles<ResourceDescription>,
     pub(crate) captures: Vec<Capture>,
@@ -90,6 +94,8 @@ impl Driver {
             functions: Handles::new(6),
             graphs: Handles::new(7),
             execs: Handles::new(8),
+            user_objects: Handles::new(11),
+            given_up: Vec::new(),
             green: Handles::new(9),
             descriptions: Handles::new(10),
             captures: Vec::new(),

@@ -9,6 +9,7 @@ use crate::driver::Driver;
 use crate::event::Recorded;
 use crate::report::Site;
 use crate::status::{Answer, fail};
+use crate::user_object::Kept;
 use crate::work::Body;
 
 /// A graph: work, and what must come before what.
@@ -19,6 +20,8 @@ pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
     /// Whether a capture still adds to it, and owns it.
     pub(crate) capturing: bool,
+    /// Objects of the caller's, as long as the graph.
+    pub(crate) kept: Vec<Kept>,
     pub(crate) site: Arc<Site>,
 }
 
@@ -44,6 +47,8 @@ pub(crate) struct Exec {
     lanes: Vec<usize>,
     /// The end of the last launch, which the next one waits for.
     last: Option<Recorded>,
+    /// Objects of the caller's, as long as this and its launches.
+    kept: Vec<Kept>,
     pub(crate) context: u64,
     pub(crate) number: u64,
     pub(crate) site: Arc<Site>,
@@ -55,6 +60,7 @@ impl Graph {
             number,
             nodes: Vec::new(),
             capturing,
+            kept: Vec::new(),
             site,
         }
     }
@@ -147,6 +153,7 @@ impl Driver {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         };
         let (nodes, source) = (graph.nodes.clone(), graph.number);
+        let kept = graph.kept.clone();
         let number = self.next_id();
         let device = self.contexts.get(context)?.device;
         // A node goes on in the lane of one that it depends on, if no other did so before.
@@ -172,6 +179,7 @@ impl Driver {
             order,
             lanes,
             last: None,
+            kept,
             context,
             number,
             site,
@@ -272,6 +280,9 @@ impl Driver {
             }
         }
         old.nodes.clone_from(&new.nodes);
+        let kept = std::mem::replace(&mut old.kept, new.kept.clone());
+        let last = old.last.clone();
+        self.give_up(kept, last);
         Ok((0, None))
     }
 
@@ -281,6 +292,7 @@ impl Driver {
         for lane in exec.lanes {
             self.queues[lane].retired = true;
         }
+        self.give_up(exec.kept, exec.last);
         Ok(())
     }
 }

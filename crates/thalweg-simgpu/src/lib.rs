@@ -67,6 +67,7 @@ mod sim;
 mod status;
 #[forbid(unsafe_code)]
 mod stream;
+mod user_object;
 #[forbid(unsafe_code)]
 mod work;
 #[forbid(unsafe_code)]

@@ -306,6 +306,10 @@ impl Driver {
                 let message = format!("a graph was not destroyed, from {}", graph.site);
                 left.push((ReportKind::Leak, message));
             }
+            for (_, object) in self.user_objects.iter() {
+                let message = format!("a user object has {} references left", object.count);
+                left.push((ReportKind::Leak, message));
+            }
             for (_, pool) in self.pools.iter().filter(|(_, pool)| !pool.default) {
                 left.push((
                     ReportKind::Leak,

@@ -21,6 +21,7 @@ mod pool;
 mod stream;
 mod table;
 mod unsupported;
+mod user_object;
 
 use std::ffi::{CStr, c_char};
 use std::slice;

@@ -1,0 +1,297 @@
+//! Who uses a piece of memory, and what must come before the next use.
+//!
+//! Every buffer has [`Uses`]. Work that is being enqueued opens a use, and is told which events
+//! its stream must wait for first; when it is finished it closes the use, and leaves the event
+//! that stands for its end. The host takes a [`HostHold`], which waits for the device and keeps
+//! new work away. So any number may read at once, one may write, and all of it is in an order that
+//! the device keeps, not the memory's users.
+
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use thalweg_core::{Result, bail};
+
+use crate::omit::{Rule, omitted};
+use crate::stream::StreamId;
+use crate::sys::EventHandle;
+
+/// What a use does with the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// An event after which a use is over, and the stream that it was recorded on.
+#[derive(Clone)]
+pub(crate) struct Mark {
+    pub(crate) stream: StreamId,
+    pub(crate) event: Arc<EventHandle>,
+}
+
+/// Memory that the device uses.
+pub(crate) trait Operand: Send + Sync {
+    fn uses(&self) -> &Uses;
+}
+
+/// The uses of a piece of memory. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Uses(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    /// How many on the host read it.
+    host_readers: usize,
+    host_writer: bool,
+    /// Work that is not finished.
+    open: Vec<Open>,
+    /// The last work that wrote it, and what has read it since. On each stream the last suffices.
+    write: Option<Mark>,
+    reads: Vec<Mark>,
+}
+
+struct Open {
+    work: u64,
+    stream: StreamId,
+    access: Access,
+}
+
+impl Uses {
+    pub(crate) fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// Whether both are of the same memory.
+    pub(crate) fn are(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a use by work on a stream, and adds to `waits` what the stream must wait for.
+    ///
+    /// Work on another stream that is not finished has no event yet to wait for, so that a
+    /// conflict with it is an error.
+    pub(crate) fn open(
+        &self,
+        work: u64,
+        stream: StreamId,
+        access: Access,
+        waits: &mut Vec<Arc<EventHandle>>,
+    ) -> Result<()> {
+        let mut state = self.lock();
+        let writes = access == Access::Write;
+        if state.host_writer || (writes && state.host_readers > 0) {
+            bail!(
+                InvalidInput,
+                "a pinned buffer is given to the device while the host holds its bytes"
+            );
+        }
+        let conflict = state.open.iter().any(|open| {
+            open.work != work && open.stream != stream && (writes || open.access == Access::Write)
+        });
+        if conflict {
+            bail!(
+                InvalidInput,
+                "a buffer is used by work on another stream that is not finished"
+            );
+        }
+        match state.open.iter_mut().find(|open| open.work == work) {
+            Some(open) if open.access == access || !writes => return Ok(()),
+            Some(open) => open.access = access,
+            None => state.open.push(Open {
+                work,
+                stream,
+                access,
+            }),
+        }
+        let mut wait = |mark: &Mark, rule| {
+            if mark.stream != stream && !omitted(rule) {
+                waits.push(mark.event.clone());
+            }
+        };
+        if let Some(mark) = &state.write {
+            wait(
+                mark,
+                if writes {
+                    Rule::WriteAfterWrite
+                } else {
+                    Rule::ReadAfterWrite
+                },
+            );
+        }
+        if writes {
+            for mark in &state.reads {
+                wait(mark, Rule::WriteAfterRead);
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes a use: it is over after the mark; without one, it is over already.
+    pub(crate) fn close(&self, work: u64, mark: Option<&Mark>) {
+        let old = {
+            let mut state = self.lock();
+            let Some(index) = state.open.iter().position(|open| open.work == work) else {
+                return;
+            };
+            let open = state.open.swap_remove(index);
+            let Some(mark) = mark else { return };
+            if open.access == Access::Write {
+                // It came after everything before it.
+                state.reads.clear();
+                state.write = Some(mark.clone());
+            } else if let Some(read) = state
+                .reads
+                .iter_mut()
+                .find(|read| read.stream == mark.stream)
+            {
+                *read = mark.clone();
+            } else {
+                state.reads.push(mark.clone());
+            }
+            // Readers on ever new streams would pile up.
+            if state.reads.len() > 1 {
+                state.reads.first().cloned()
+            } else {
+                None
+            }
+        };
+        // Not under the lock: this calls the driver.
+        if let Some(old) = old
+            && old.event.query().unwrap_or(false)
+        {
+            self.lock()
+                .reads
+                .retain(|read| !Arc::ptr_eq(&read.event, &old.event));
+        }
+    }
+
+    /// Adds a use that is over after a mark, and writes.
+    pub(crate) fn mark_written(&self, mark: Mark) {
+        self.lock().write = Some(mark);
+    }
+
+    /// Everything after which all uses so far are over; `None` if work is not finished, or never
+    /// will be.
+    pub(crate) fn ends(&self) -> Option<Vec<Mark>> {
+        let state = self.lock();
+        if !state.open.is_empty() || state.host_writer || state.host_readers > 0 {
+            return None;
+        }
+        Some(state.write.iter().chain(&state.reads).cloned().collect())
+    }
+
+    /// Whether all uses so far are on one stream (or over, and known to be).
+    pub(crate) fn only_on(&self, stream: StreamId) -> bool {
+        let state = self.lock();
+        state.open.iter().all(|open| open.stream == stream)
+            && state
+                .write
+                .iter()
+                .chain(&state.reads)
+                .all(|mark| mark.stream == stream)
+    }
+
+    /// Forgets marks that were waited for.
+    pub(crate) fn forget_ends(&self, over: &[Mark]) {
+        let is_over = |mark: &Mark| {
+            over.iter()
+                .any(|over| Arc::ptr_eq(&over.event, &mark.event))
+        };
+        let mut state = self.lock();
+        state.reads.retain(|read| !is_over(read));
+        if state.write.as_ref().is_some_and(is_over) {
+            state.write = None;
+        }
+    }
+
+    /// Lets the host read or write the memory at `data`, after the device is finished with it.
+    pub(crate) fn hold(&self, data: NonNull<u8>, access: Access) -> Result<HostHold> {
+        let writes = access == Access::Write;
+        let ends: Vec<Mark> = {
+            let mut state = self.lock();
+            if state.host_writer || (writes && state.host_readers > 0) {
+                bail!(
+                    InvalidInput,
+                    "the host holds the bytes of a pinned buffer already"
+                );
+            }
+            if state
+                .open
+                .iter()
+                .any(|open| writes || open.access == Access::Write)
+            {
+                bail!(
+                    InvalidInput,
+                    "the host asks for the bytes of a pinned buffer that unfinished work uses"
+                );
+            }
+            if writes {
+                state.host_writer = true;
+            } else {
+                state.host_readers += 1;
+            }
+            let reads = state.reads.iter().filter(|_| writes);
+            state.write.iter().chain(reads).cloned().collect()
+        };
+        let hold = HostHold {
+            uses: self.0.clone(),
+            data: data.addr().get(),
+            access,
+        };
+        let rule = if writes {
+            Rule::HostWriteAfterDevice
+        } else {
+            Rule::HostReadAfterDevice
+        };
+        if !omitted(rule) {
+            for mark in &ends {
+                // On an error the hold is dropped, and with it what was taken.
+                mark.event.synchronize()?;
+            }
+        }
+        self.forget_ends(&ends);
+        Ok(hold)
+    }
+
+    /// Waits on the host until all uses are over. `Ok(false)` if some never will be.
+    pub(crate) fn wait_until_over(&self) -> Result<bool> {
+        let Some(ends) = self.ends() else {
+            return Ok(false);
+        };
+        for mark in &ends {
+            mark.event.synchronize()?;
+        }
+        Ok(true)
+    }
+}
+
+/// The host's use of a piece of memory: while it lasts, no conflicting work is accepted.
+pub(crate) struct HostHold {
+    uses: Arc<Mutex<State>>,
+    data: usize,
+    access: Access,
+}
+
+impl HostHold {
+    pub(crate) fn reads_or_writes(&self, data: NonNull<u8>) -> bool {
+        self.data == data.addr().get()
+    }
+
+    pub(crate) fn writes(&self, data: NonNull<u8>) -> bool {
+        self.data == data.addr().get() && self.access == Access::Write
+    }
+}
+
+impl Drop for HostHold {
+    fn drop(&mut self) {
+        let mut state = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.access {
+            Access::Read => state.host_readers -= 1,
+            Access::Write => state.host_writer = false,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Objects of a caller's that graphs keep.
+
+use std::ffi::{c_uint, c_void};
+
+use cudarc::driver::sys::CUresult;
+
+use super::{Out, entry};
+use crate::call::{Call, Rules};
+use crate::status::{Answer, fail};
+use crate::user_object::{Destroy, UserObject};
+
+/// The flag that creating one must have, and the one that moves references to a graph.
+const ONE: c_uint = 1;
+
+impl Call {
+    fn give_back(&mut self, object: u64, count: c_uint) -> Answer {
+        let known = self.user_objects.get_mut(object)?;
+        if count == 0 || known.count < count {
+            return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        known.count -= count;
+        if known.count == 0 {
+            let object = self.user_objects.remove(object)?;
+            self.give_up(vec![object.kept], None);
+        }
+        Ok(())
+    }
+}
+
+entry! {
+    /// Makes an object of a pointer and its destructor.
+    fn cuUserObjectCreate(
+        object: Out<u64>,
+        data: Out<c_void>,
+        destroy: Option<Destroy>,
+        count: c_uint,
+        flags: c_uint,
+    ), Rules::DRIVER, |call| {
+        let Some(destroy) = destroy.filter(|_| !object.is_null() && count > 0 && flags == ONE)
+        else {
+            return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
+        };
+        let made = UserObject::new(destroy, data.0 as usize, count);
+        let handle = call.user_objects.insert(made);
+        object.set(handle)
+    }
+}
+
+entry! {
+    /// Adds references of the caller's.
+    fn cuUserObjectRetain(object: u64, count: c_uint), Rules::DRIVER, |call| {
+        let known = call.user_objects.get_mut(object)?;
+        known.count += count;
+        Ok(())
+    }
+}
+
+entry! {
+    /// Gives references of the caller's up.
+    fn cuUserObjectRelease(object: u64, count: c_uint), Rules::DRIVER.releases(), |call| {
+        call.give_back(object, count)
+    }
+}
+
+entry! {
+    /// Adds references of a graph's, or moves the caller's to it.
+    fn cuGraphRetainUserObject(graph: u64, object: u64, count: c_uint, flags: c_uint),
+    Rules::DRIVER, |call| {
+        if count == 0 || flags > ONE {
+            return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let kept = call.user_objects.get(object)?.kept.clone();
+        let graph = call.graphs.get_mut(graph)?;
+        graph.kept.extend(vec![kept; count as usize]);
+        if flags == ONE {
+            call.give_back(object, count)?;
+        }
+        Ok(())
+    }
+}
