@@ -20,10 +20,11 @@ use crate::sys::{Attribute, Context, DeviceHandle, Entered, Table, drop_left_beh
 ///
 /// # A lost context
 /// After some errors of work on the device (an illegal address, a failed assertion, a hardware
-/// error) the driver refuses everything until the context is gone. Then every operation is an
-/// error that says what happened first, and dropping things neither fails nor waits. Once all
-/// things made from the device are dropped, and if nobody else in the process has retained the
-/// context, [`Driver::device`](crate::Driver::device) gives a new one.
+/// error) the driver refuses everything on the context. Then every operation is an error that says
+/// what happened first, and dropping things neither fails nor waits. Once all things made from the
+/// device are dropped, [`Driver::device`](crate::Driver::device) asks the driver for a new context,
+/// which it may refuse: after an exception in a kernel, the driver of an H200 (580) does so until
+/// the process ends.
 #[derive(Clone)]
 pub struct Device(Arc<DeviceInner>);
 

@@ -70,3 +70,26 @@ pub use pool::{Pool, PoolStatistics};
 pub use stream::Stream;
 pub use sys::{Outcome, Place};
 pub use work::Work;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_threads_may_share_they_can() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Driver>();
+        shared::<Device>();
+        shared::<Stream>();
+        shared::<Event>();
+        shared::<DeviceBuffer>();
+        shared::<PinnedBuffer>();
+        shared::<Pool>();
+        shared::<Kernel>();
+        shared::<Graph>();
+        shared::<GraphExec>();
+        shared::<Partition>();
+        fn sent<T: Send>() {}
+        sent::<InFlight<Vec<u8>>>();
+    }
+}

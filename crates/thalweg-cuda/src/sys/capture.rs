@@ -238,27 +238,25 @@ pub(crate) fn drop_left_behind() {
     drop(states);
 }
 
-/// While it lives, calls that a capture of this thread forbids are allowed on this thread.
+/// While it lives, calls that a capture forbids are allowed on this thread, and do the capture no
+/// harm: captures of this thread, and those of any thread that somebody has begun in the mode that
+/// concerns all threads.
 pub(crate) struct RelaxedCapture<'c> {
     context: &'c Context,
     before: c_uint,
 }
 
 impl<'c> RelaxedCapture<'c> {
-    /// Nothing, if this thread has begun no capture.
     #[inline]
-    pub(crate) fn on_this_thread(context: &'c Context) -> Result<Option<Self>> {
-        if ACTIVE.with(|active| active.try_borrow().is_ok_and(|active| active.is_empty())) {
-            return Ok(None);
-        }
+    pub(crate) fn on_this_thread(context: &'c Context) -> Result<Self> {
         let mut mode = RELAXED;
         // SAFETY: the driver exchanges the number with the thread's.
         let status = unsafe { (context.table().cuThreadExchangeStreamCaptureMode)(&raw mut mode) };
         context.check("cuThreadExchangeStreamCaptureMode", status)?;
-        Ok(Some(Self {
+        Ok(Self {
             context,
             before: mode,
-        }))
+        })
     }
 }
 

@@ -82,12 +82,18 @@ pub(crate) struct Library {
 
 impl Library {
     fn open(place: &Place) -> Result<Self, libloading::Error> {
-        // SAFETY (of each): opening a library runs its initializers. The driver's are fit to be
-        // run at any time, and whoever names another file vouches for that one.
-        let library = match place {
-            Place::Path(path) | Place::Variable(path) => unsafe { local(path.as_os_str()) },
-            Place::Loaded(name) => unsafe { loaded(name) },
-            Place::System(name) => unsafe { local(name.as_ref()) },
+        let name = match place {
+            Place::Path(path) | Place::Variable(path) => path.as_os_str(),
+            Place::Loaded(name) | Place::System(name) => name.as_ref(),
+        };
+        // SAFETY: opening a library runs its initializers. The driver's are fit to be run at any
+        // time, and whoever names another file vouches for that one.
+        let library = unsafe {
+            if matches!(place, Place::Loaded(_)) {
+                loaded(name)
+            } else {
+                local(name)
+            }
         }?;
         Ok(Self {
             library: std::mem::ManuallyDrop::new(library),
@@ -149,7 +155,7 @@ unsafe fn local(name: &std::ffi::OsStr) -> Result<libloading::Library, libloadin
 ///
 /// # Safety
 /// None of its initializers runs.
-unsafe fn loaded(name: &str) -> Result<libloading::Library, libloading::Error> {
+unsafe fn loaded(name: &std::ffi::OsStr) -> Result<libloading::Library, libloading::Error> {
     #[cfg(unix)]
     {
         use libloading::os::unix::{Library, RTLD_NOW};

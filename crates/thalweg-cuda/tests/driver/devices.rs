@@ -28,6 +28,46 @@ fn a_device_tells_what_it_is() {
 }
 
 #[test]
+fn the_environment_names_the_driver() {
+    let Some(sim) = stand_in("whose file is known") else {
+        return;
+    };
+    let program = std::env::current_exe().unwrap();
+    let run = |path: &std::ffi::OsStr| {
+        let mut command = std::process::Command::new(&program);
+        command.args([
+            "--ignored",
+            "--exact",
+            "--nocapture",
+            "devices::opened_by_its_variable",
+        ]);
+        command.env("THALWEG_CUDA", path).output().unwrap()
+    };
+    let output = run(sim.library().as_os_str());
+    assert!(output.status.success(), "{output:?}");
+    let output = run("/nowhere/libcuda.so.1".as_ref());
+    assert!(!output.status.success());
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        text.contains("/nowhere/libcuda.so.1 (from THALWEG_CUDA)"),
+        "{text}"
+    );
+}
+
+#[test]
+#[ignore = "it is a part of the test above"]
+fn opened_by_its_variable() {
+    if !real() {
+        let driver = Driver::open(None).unwrap_or_else(|error| panic!("{error}"));
+        assert!(driver.place().to_string().contains("THALWEG_CUDA"));
+        // From now on the process has it.
+        let again = Driver::open(None).unwrap();
+        assert_eq!(again.symbol("cuInit"), driver.symbol("cuInit"));
+        assert!(driver.symbol("cuNothing").is_none());
+    }
+}
+
+#[test]
 fn a_device_that_is_not_there_is_an_error() {
     on_every_machine(1, 1, |driver| {
         let count = driver.device_count().unwrap();

@@ -202,45 +202,97 @@ fn temporaries_of_a_graph_stay_with_it_and_serve_its_parts_in_turn() {
     });
 }
 
+/// Calls a function of the driver as a caller would who does not use this crate.
+macro_rules! raw {
+    ($driver:ident.$name:ident($($argument:expr => $type:ty),*)) => {{
+        let function = $driver.symbol(stringify!($name)).unwrap();
+        // SAFETY: the function has this signature, and the handles are alive.
+        let answer = unsafe {
+            let function: unsafe extern "C" fn($($type),*) -> u32 =
+                std::mem::transmute(function.as_ptr());
+            function($($argument),*)
+        };
+        assert_eq!(answer, 0, stringify!($name));
+    }};
+}
+
+/// Captures some work as a caller would, in the strictest mode, and launches it twice.
+fn in_a_callers_capture(driver: &Driver, stream: &Stream, work: impl FnOnce()) {
+    type Handle = *mut std::ffi::c_void;
+    let raw = stream.raw().unwrap();
+    let (mut graph, mut exec): (Handle, Handle) = (std::ptr::null_mut(), std::ptr::null_mut());
+    raw!(driver.cuStreamBeginCapture_v2(raw => Handle, 0 => u32));
+    work();
+    raw!(driver.cuStreamEndCapture(raw => Handle, &raw mut graph => *mut Handle));
+    raw!(driver.cuGraphInstantiateWithFlags(
+        &raw mut exec => *mut Handle, graph => Handle, 0 => u64
+    ));
+    raw!(driver.cuGraphDestroy(graph => Handle));
+    for _ in 0..2 {
+        raw!(driver.cuGraphLaunch(exec => Handle, raw => Handle));
+    }
+    raw!(driver.cuGraphExecDestroy(exec => Handle));
+}
+
 #[test]
 fn work_within_a_callers_capture_belongs_to_the_callers_graph() {
-    on_every_machine(30, 1, |driver| {
+    on_every_machine(50, 1, |driver| {
         let device = driver.device(0).unwrap();
         let code = Code::load(&device);
         let stream = Stream::new(&device).unwrap();
         let buffer = DeviceBuffer::new(&stream, 4096).unwrap();
-        let setup = |value| {
-            let mut work = stream.work().unwrap();
-            work.fill(&buffer, value).unwrap();
-            work.finish().unwrap();
-        };
-        setup(1);
-        // The stream as the caller gives it to us.
-        // SAFETY: the stream lives until the end.
-        let given = unsafe { Stream::borrow(&device, stream.raw().unwrap()) };
-        let begun = Capture::begin(&stream).unwrap();
-        let mut work = given.work().unwrap();
-        assert!(work.is_captured());
-        let temporary = work.allocate(&Pool::new(&device), 4096).unwrap();
-        work.copy(&temporary, &buffer).unwrap();
-        code.affine(&mut work, &buffer, &temporary, (2, 1)).unwrap();
-        drop(temporary);
-        work.finish().unwrap();
-        let graph = begun.end().unwrap();
-        // The caller's part: its launches are in order, since all is on one stream.
-        let exec = graph.instantiate().unwrap();
         let mut work = stream.work().unwrap();
-        work.writes(&buffer).unwrap();
-        exec.launch(&mut work).unwrap();
-        exec.launch(&mut work).unwrap();
+        work.fill(&buffer, 1).unwrap();
+        work.finish().unwrap();
+        device.enter().unwrap();
+        in_a_callers_capture(driver, &stream, || {
+            let pool = Pool::new(&device);
+            let mut work = stream.work().unwrap();
+            assert!(work.is_captured());
+            let temporary = work.allocate(&pool, 4096).unwrap();
+            let pinned = PinnedBuffer::new(&device, 4096).unwrap();
+            work.copy(&temporary, &buffer).unwrap();
+            code.affine(&mut work, &buffer, &temporary, (2, 1)).unwrap();
+            work.copy_to_host(&pinned, &buffer).unwrap();
+            drop(temporary);
+            work.finish().unwrap();
+        });
+        // The caller's part is that its launches are in order, as they are on one stream.
+        let mut work = stream.work().unwrap();
         let twice = |x: u32| x.wrapping_mul(2).wrapping_add(1);
         let expected = twice(twice(0x0101_0101));
         assert_eq!(download(&mut work, &buffer), vec![expected; 1024]);
-        work.finish().unwrap();
-        drop(exec);
-        drop(graph);
-        stream.synchronize().unwrap();
         // What the graph had goes at the next opportunity.
-        setup(2);
+        stream.work().unwrap();
+    });
+}
+
+#[test]
+fn a_callers_capture_of_another_thread_in_the_strictest_mode_is_not_harmed() {
+    on_every_machine(20, 1, |driver| {
+        let device = driver.device(0).unwrap();
+        let stream = Stream::new(&device).unwrap();
+        let buffer = DeviceBuffer::new(&stream, 4096).unwrap();
+        device.enter().unwrap();
+        in_a_callers_capture(driver, &stream, || {
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let own = Stream::new(&device).unwrap();
+                    let pinned = PinnedBuffer::new(&device, 4096).unwrap();
+                    let new = DeviceBuffer::new(&own, 4096).unwrap();
+                    let mut work = own.work().unwrap();
+                    work.fill(&new, 3).unwrap();
+                    work.copy_to_host(&pinned, &new).unwrap();
+                    let token = work.finish().unwrap();
+                    token.is_done().unwrap();
+                    assert_eq!(pinned.read().unwrap()[..], [3; 4096]);
+                });
+            });
+            let mut work = stream.work().unwrap();
+            work.fill(&buffer, 2).unwrap();
+            work.finish().unwrap();
+        });
+        let mut work = stream.work().unwrap();
+        assert_eq!(download(&mut work, &buffer), vec![0x0202_0202; 1024]);
     });
 }

@@ -5,6 +5,7 @@
 //! nothing but the driver then.
 
 mod copies;
+mod costs;
 mod devices;
 mod faults;
 mod graphs;

@@ -188,10 +188,12 @@ fn memory_of_a_pool_must_be_used_again_after_its_last_use() {
     });
 }
 
+type Look = unsafe extern "C" fn(*const c_void, usize, u32) -> u32;
+
 /// Something that looks at memory when it is dropped, as a context or an engine would.
 struct Owner {
     address: u64,
-    look: unsafe extern "C" fn(*const c_void, usize, u32) -> u32,
+    look: Look,
 }
 
 impl Owner {
@@ -200,7 +202,7 @@ impl Owner {
         Self {
             address: pinned.address(),
             // SAFETY: the stand-in's function has this signature.
-            look: unsafe { std::mem::transmute::<*mut c_void, _>(look.as_ptr()) },
+            look: unsafe { std::mem::transmute::<*mut c_void, Look>(look.as_ptr()) },
         }
     }
 }
