@@ -5,19 +5,19 @@
 //!
 //! | mechanism | for |
 //! |---|---|
-//! | [`dispatch`] | from element types, known when a program runs, to Rust types |
-//! | [`elements`] | from bytes to elements of a Rust type |
-//! | [`cast`], [`conversion`] | the rules by which elements change their type, and changing many |
-//! | [`compute`], [`number`], [`float`] | the fewer types that operators compute in |
-//! | [`promotion`] | which type that is, given the operands |
-//! | [`dims`] | dimensions, positions and sizes that programs give as numbers |
-//! | [`layout`], [`broadcast`] | where the elements of a shape lie, sliced, permuted, repeated |
-//! | [`ordering`] | dim orders: telling them apart, bringing tensors into the one wanted |
-//! | [`copying`] | moving elements between layouts, transpositions in tiles |
-//! | [`strided`] | walking over several tensors at once, in runs |
-//! | [`parallel`] | sharing work among threads |
-//! | [`pointwise`] | the loop of all element-by-element operators |
-//! | [`reductions`] | the loops of all reductions over dimensions |
+//! | `dispatch` | from element types, known when a program runs, to Rust types |
+//! | `elements` | from bytes to elements of a Rust type |
+//! | [`cast`], `conversion` | the rules by which elements change their type, and changing many |
+//! | [`compute`], [`number`], `float` | the fewer types that operators compute in |
+//! | `promotion` | which type that is, given the operands |
+//! | `dims` | dimensions, positions and sizes that programs give as numbers |
+//! | [`layout`], `broadcast` | where the elements of a shape lie, sliced, permuted, repeated |
+//! | `ordering` | dim orders: telling them apart, bringing tensors into the one wanted |
+//! | `copying` | moving elements between layouts, transpositions in tiles |
+//! | `strided` | walking over several tensors at once, in runs |
+//! | `parallel` | sharing work among threads |
+//! | `pointwise` | the loop of all element-by-element operators |
+//! | `reductions` | the loops of all reductions over dimensions |
 //!
 //! Upstream's names and definitions are followed: the operators are ATen's, in their `out`
 //! variants, with PyTorch's results.
