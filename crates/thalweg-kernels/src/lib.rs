@@ -7,11 +7,11 @@
 //! |---|---|
 //! | `dispatch` | from element types, known when a program runs, to Rust types |
 //! | `elements` | from bytes to elements of a Rust type |
-//! | [`cast`], `conversion` | the rules by which elements change their type, and changing many |
-//! | [`compute`], [`number`], `float` | the fewer types that operators compute in |
+//! | `cast`, `conversion` | the rules by which elements change their type, and changing many |
+//! | `compute`, `number`, `float` | the fewer types that operators compute in |
 //! | `promotion` | which type that is, given the operands |
 //! | `dims` | dimensions, positions and sizes that programs give as numbers |
-//! | [`layout`], `broadcast` | where the elements of a shape lie, sliced, permuted, repeated |
+//! | `layout`, `broadcast` | where the elements of a shape lie, sliced, permuted, repeated |
 //! | `ordering` | dim orders: telling them apart, bringing tensors into the one wanted |
 //! | `copying` | moving elements between layouts, transpositions in tiles |
 //! | `strided` | walking over several tensors at once, in runs |
