@@ -17,6 +17,11 @@ mod kernel;
 mod link;
 mod memory;
 mod method;
+#[allow(
+    unreachable_pub,
+    reason = "public for tests, where there is the switch"
+)]
+mod omit;
 mod options;
 mod plan;
 mod program;
@@ -42,6 +47,9 @@ pub use link::Missing;
 pub use memory::{Arguments, TensorList};
 pub use method::{Method, MethodOptions, Outputs};
 pub use num_complex::{Complex32, Complex64};
+#[cfg(any(test, feature = "omissions"))]
+#[doc(hidden)]
+pub use omit::{Omission, Rule, omit};
 pub use options::{BackendOptions, LoadOptions, OptionValue, RunOptions};
 pub use program::Program;
 pub use runtime::{Runtime, RuntimeBuilder};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Device, Mark, Pending, StreamHandle, Use};
 use crate::memory::StorageId;
+use crate::omit::{Rule, omitted};
 use crate::{Result, RunOptions};
 
 /// One device, as a method instance uses it.
@@ -43,7 +44,7 @@ impl DeviceState {
             .stream_on(self.device.id())
             .unwrap_or_else(|| self.device.default_stream());
         self.used = false;
-        if self.in_flight {
+        if self.in_flight && !omitted(Rule::CallAfterCall) {
             self.mark.wait_in(self.stream)?;
         }
         Ok(())
@@ -86,11 +87,16 @@ impl DeviceState {
         if !std::mem::take(&mut self.used) {
             return Ok(());
         }
+        if omitted(Rule::RecordEnd) {
+            return Ok(());
+        }
         self.in_flight = true;
         self.mark.record(self.stream).inspect_err(|_| {
             // The error is the call's, in any case. A device that cannot be waited for either is
             // lost, and does nothing any more.
-            let _ = self.device.synchronize(self.stream);
+            if !omitted(Rule::DrainWithoutRecord) {
+                let _ = self.device.synchronize(self.stream);
+            }
             self.in_flight = false;
             self.pending.clear();
         })
@@ -118,7 +124,7 @@ impl Drop for DeviceState {
         if self.used {
             // Only a panic comes here in the middle of a call.
             let _ = self.device.synchronize(self.stream);
-        } else if self.in_flight {
+        } else if self.in_flight && !omitted(Rule::DropAfterUse) {
             let _ = self.mark.wait();
         }
     }

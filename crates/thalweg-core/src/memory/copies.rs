@@ -3,6 +3,7 @@
 use super::storage::Place;
 use super::{Lending, Slot, StorageId, TensorId, Values};
 use crate::device::{DeviceAddress, DeviceState, Use};
+use crate::omit::{Rule, omitted};
 use crate::{Result, ValueId, bail, ensure};
 
 impl Values {
@@ -43,7 +44,7 @@ impl Values {
             bail!(Internal, "there is no device {device}");
         };
         let stream = state.stream();
-        if pinned == Some(device) {
+        if pinned == Some(device) && !omitted(Rule::UploadsRead) {
             state.add_pending(storage, range, Use::Read);
         }
         // SAFETY: both places were checked to have `len` bytes. Pinned memory is not written by
@@ -126,7 +127,7 @@ impl Values {
             bail!(Internal, "there is no device {device}");
         };
         let stream = state.stream();
-        if pinned == Some(device) {
+        if pinned == Some(device) && !omitted(Rule::DownloadsWrite) {
             state.add_pending(storage, range, Use::Write);
         }
         // SAFETY: as for uploads; nobody reads pinned memory either while it is pending. Memory
@@ -188,7 +189,8 @@ impl Values {
         arguments: &[ValueId],
         lending: &Lending<'_>,
     ) -> Result<()> {
-        if devices.iter().all(|device| !device.has_pending()) {
+        let pending = devices.iter().any(|device| device.has_pending());
+        if !pending || omitted(Rule::HostAfterCopies) {
             return Ok(());
         }
         for (position, &argument) in arguments.iter().enumerate() {

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use super::{Instance, number};
 use crate::device::Use;
 use crate::memory::{Slot, StorageId, TensorId};
+use crate::omit::{Rule, omitted};
 use crate::plan::{InputKind, PlannedTensor};
 use crate::{Error, Input, Result, Scalar, TensorView, ensure};
 use thalweg_format::ShapeDynamism;
@@ -55,6 +56,9 @@ impl Instance {
         // A copy to a device that an earlier call asked for may still read the input's place.
         let (storage, range) = self.values.host_range(id);
         for device in &mut self.devices {
+            if omitted(Rule::InputsAfterCopies) {
+                break;
+            }
             device.before_host(storage, &range, Use::Write)?;
         }
         match lend {

@@ -1,0 +1,64 @@
+//! Rules of order that tests leave out, one at a time, to show that each is needed.
+
+/// A wait or a record that the order on devices depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Rule {
+    /// An operator of the host waits for copies that use its arguments.
+    HostAfterCopies,
+    /// An output is read after the copy that writes it.
+    OutputsAfterCopies,
+    /// An input is written after the copies of earlier calls that read its place.
+    InputsAfterCopies,
+    /// A call's stream goes on after what the call before left in flight.
+    CallAfterCall,
+    /// Memory goes when nothing in flight uses it any more.
+    DropAfterUse,
+    /// What a call leaves in flight is recorded.
+    RecordEnd,
+    /// A call that cannot record what it leaves in flight waits for it.
+    DrainWithoutRecord,
+    /// A copy to a device is known to read its source until it is done.
+    UploadsRead,
+    /// A copy from a device is known to write its target until it is done.
+    DownloadsWrite,
+}
+
+#[cfg(any(test, feature = "omissions"))]
+mod switch {
+    use super::Rule;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    static OMITTED: AtomicU32 = AtomicU32::new(0);
+
+    /// Leaves one rule out until the result is dropped. For tests, one at a time.
+    pub fn omit(rule: Rule) -> Omission {
+        OMITTED.fetch_or(1 << rule as u32, Ordering::SeqCst);
+        Omission(rule)
+    }
+
+    /// A rule that is left out.
+    #[derive(Debug)]
+    #[must_use]
+    pub struct Omission(Rule);
+
+    impl Drop for Omission {
+        fn drop(&mut self) {
+            OMITTED.fetch_and(!(1 << self.0 as u32), Ordering::SeqCst);
+        }
+    }
+
+    pub(crate) fn omitted(rule: Rule) -> bool {
+        OMITTED.load(Ordering::Relaxed) & (1 << rule as u32) != 0
+    }
+}
+
+#[cfg(any(test, feature = "omissions"))]
+pub use switch::*;
+
+/// Without the switch, nothing is.
+#[cfg(not(any(test, feature = "omissions")))]
+#[inline(always)]
+pub(crate) fn omitted(_rule: Rule) -> bool {
+    false
+}
