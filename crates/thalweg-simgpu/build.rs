@@ -2,6 +2,9 @@
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    if std::env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
+        return;
+    }
     // Whoever asks the loader for `libcuda.so.1` once this is loaded gets this one.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
     // Its worker threads never end, so its code must stay.

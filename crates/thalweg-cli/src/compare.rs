@@ -1,5 +1,7 @@
 //! Whether an output is the recorded one.
 
+use std::fmt;
+
 use thalweg::{Output, Result, TensorView, Value};
 
 use crate::numbers::{Number, numbers};
@@ -95,6 +97,17 @@ fn tensor_difference(
     }))
 }
 
+impl fmt::Display for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [absolute, relative] = [self.absolute, self.relative].map(|x| text::float(x, 3));
+        match (self.absolute > 0.0, self.relative > 0.0) {
+            (false, false) => f.write_str("exactly"),
+            (true, false) => write!(f, "within {absolute}"),
+            (_, true) => write!(f, "within {absolute} + {relative} of each value"),
+        }
+    }
+}
+
 impl Tolerance {
     /// Whether an element may stand for the recorded one.
     fn allows(self, got: Number, expected: Number) -> bool {
@@ -140,7 +153,7 @@ fn digits_to_tell_apart(a: Number, b: Number) -> usize {
 }
 
 /// The position along each dimension of an element of a row-major tensor.
-fn index_of(mut flat: usize, sizes: &[usize]) -> Vec<usize> {
+pub(crate) fn index_of(mut flat: usize, sizes: &[usize]) -> Vec<usize> {
     let mut index: Vec<usize> = sizes
         .iter()
         .rev()

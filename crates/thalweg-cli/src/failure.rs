@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt::{self, Display};
 use std::io;
+use std::path::Path;
 
 /// A message for a person: what failed and where, and what to try where there is something.
 #[derive(Debug)]
@@ -34,6 +35,16 @@ impl Failure {
     pub(crate) fn of(mut self, what: impl Display) -> Self {
         self.message = format!("{what}: {}", self.message);
         self
+    }
+
+    /// Says which file it happened to, unless the message does already.
+    pub(crate) fn in_file(self, path: &Path) -> Self {
+        let name = path.display().to_string();
+        if self.message.contains(&name) {
+            self
+        } else {
+            self.of(name)
+        }
     }
 
     /// Whether there is nobody left to tell.

@@ -1,6 +1,6 @@
 //! The `thalweg` command: runs, inspects, verifies and measures ExecuTorch programs.
 //!
-//! Exit codes: 0 for a right answer, 1 for a wrong one (only `verify` gives it), 2 for bad usage
+//! Exit codes: 0 for a right answer, 1 for a wrong one (where answers are recorded), 2 for bad usage
 //! or input.
 #![forbid(unsafe_code)]
 
@@ -8,7 +8,14 @@ mod commands;
 mod compare;
 mod failure;
 mod fixture;
+mod input;
+mod libraries;
+mod machine;
+mod npy;
 mod numbers;
+mod program;
+mod pytree;
+mod summary;
 mod text;
 
 use std::io::{self, Write};

@@ -81,6 +81,35 @@ pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
+/// Rows with their columns aligned, two spaces apart, each row with an end of line.
+pub(crate) fn columns(indent: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let mut widths = vec![0; count];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = indent.to_string();
+        for (cell, width) in row.iter().zip(&widths) {
+            line.push_str(&format!("{cell:width$}  "));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A name from a file, without characters that a terminal could take for commands.
+pub(crate) fn printable(name: &str) -> String {
+    name.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
+
 fn without_zeros(number: &str) -> &str {
     if number.contains('.') {
         number.trim_end_matches('0').trim_end_matches('.')
@@ -121,6 +150,18 @@ mod tests {
         assert_eq!(float(0.000_123_456, 3), "0.000123");
         assert_eq!(float(f64::NAN, 6), "nan");
         assert_eq!(float(-0.0, 6), "0");
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_longest_cell() {
+        let rows = [["a", "bc", "d"], ["≤ef", "g", ""]];
+        let rows = rows.map(|row| row.map(String::from).to_vec());
+        assert_eq!(columns("  ", rows), "  a    bc  d\n  ≤ef  g\n");
+    }
+
+    #[test]
+    fn names_cannot_command_the_terminal() {
+        assert_eq!(printable("a\u{1b}[31mb\n"), "a\u{fffd}[31mb\u{fffd}");
     }
 
     #[test]

@@ -8,8 +8,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::data::ProgramData;
-use crate::memory::{Arguments, FileBytes, Lending, Scratch, Values, mask};
-use crate::{BackendOptions, Result, RunOptions, ValueId};
+use crate::device::{DeviceAddress, DeviceId, DeviceState, StreamHandle};
+use crate::memory::Values;
+use crate::memory::{Arguments, FileBytes, Lending, Overlap, Place, Scratch, Slot, TensorId, mask};
+use crate::{BackendOptions, DType, Result, RunOptions, ValueId, bail};
 
 /// Something that can load delegates.
 pub trait Backend: Send + Sync {
@@ -107,8 +109,27 @@ impl DelegateSpec<'_> {
 pub struct Call<'c> {
     pub(crate) values: &'c mut Values,
     pub(crate) scratch: &'c mut Scratch,
+    pub(crate) devices: &'c mut [DeviceState],
     pub(crate) arguments: &'c [ValueId],
-    pub(crate) options: &'c RunOptions,
+    pub(crate) options: &'c RunOptions<'c>,
+}
+
+/// A tensor on a device, as a delegate sees it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DeviceTensor<'a> {
+    /// The device.
+    pub device: DeviceId,
+    /// Where its elements start.
+    pub address: DeviceAddress,
+    /// How many bytes they take.
+    pub len: usize,
+    /// The element type.
+    pub dtype: DType,
+    /// The size of each dimension.
+    pub sizes: &'a [usize],
+    /// The dimensions from outermost to innermost in memory.
+    pub dim_order: &'a [u8],
 }
 
 impl Call<'_> {
@@ -120,21 +141,90 @@ impl Call<'_> {
     /// The arguments, to read and write on the CPU. `writes` names, in ascending order, the
     /// positions that will be written.
     ///
+    /// Where a device still works on one of them, this waits for it.
+    ///
     /// # Errors
-    /// If memory is out.
+    /// If memory is out, or a device failed.
     pub fn arguments<'a>(&'a mut self, writes: &'a [u16]) -> Result<Arguments<'a>> {
         let lending = Lending {
             reads: self.arguments.len(),
             writes,
             write_mask: mask(writes),
-            apart: None,
+            overlap: Overlap::Copied,
             signature: None,
         };
+        self.values
+            .wait_for_host(self.devices, self.arguments, &lending)?;
         Arguments::new(self.values, self.scratch, self.arguments, &lending)
     }
 
+    /// The stream of the call on a device. All that the delegate does there goes to it.
+    ///
+    /// # Errors
+    /// If the method has no memory on that device.
+    pub fn stream(&mut self, device: DeviceId) -> Result<StreamHandle> {
+        let mut devices = self.devices.iter_mut();
+        match devices.find(|state| state.device.id() == device) {
+            Some(state) => Ok(state.stream()),
+            None => bail!(MissingDevice, "the method has no memory on {device:?}"),
+        }
+    }
+
+    /// An argument that lies on a device. What is done with its memory must go to the call's
+    /// [`stream`](Self::stream) there.
+    ///
+    /// # Errors
+    /// If the argument is not a tensor, or does not lie on a device.
+    pub fn device_tensor(&self, position: usize) -> Result<DeviceTensor<'_>> {
+        let id = self.tensor_id(position)?;
+        let Place::Device {
+            device,
+            address,
+            len,
+        } = self.values.place(id)?
+        else {
+            bail!(
+                InvalidProgram,
+                "argument {position} lies on the host, not on a device"
+            );
+        };
+        let (dtype, sizes, dim_order) = self.values.layout(id);
+        Ok(DeviceTensor {
+            device: match self.devices.get(device) {
+                Some(state) => state.device.id(),
+                None => bail!(Internal, "there is no device {device}"),
+            },
+            address,
+            len,
+            dtype,
+            sizes,
+            dim_order,
+        })
+    }
+
+    /// An output that lies on a device, resized to a shape.
+    ///
+    /// # Errors
+    /// As for [`device_tensor`](Self::device_tensor), and if the program did not plan for that
+    /// shape.
+    pub fn device_output(&mut self, position: usize, sizes: &[usize]) -> Result<DeviceTensor<'_>> {
+        let id = self.tensor_id(position)?;
+        self.values.resize(id, sizes)?;
+        self.device_tensor(position)
+    }
+
     /// The choices that the caller made for this call.
-    pub fn options(&self) -> &RunOptions {
+    pub fn options(&self) -> &RunOptions<'_> {
         self.options
+    }
+
+    fn tensor_id(&self, position: usize) -> Result<TensorId> {
+        match self.arguments.get(position).map(|&id| self.values.slot(id)) {
+            Some(slot) => match slot? {
+                Slot::Tensor(id) => Ok(*id),
+                _ => bail!(InvalidProgram, "argument {position} is not a tensor"),
+            },
+            None => bail!(InvalidProgram, "argument {position} is missing"),
+        }
     }
 }

@@ -15,6 +15,11 @@ pub struct MethodInfo {
     pub inputs: Vec<ValueInfo>,
     /// Its outputs, in order.
     pub outputs: Vec<ValueInfo>,
+    /// How the inputs nest in what the exported module takes, and by which keywords they go, as
+    /// PyTorch's pytree encodes it in JSON. Taken from the file as it is.
+    pub input_tree: Option<String>,
+    /// How the outputs nest in what the module returns, encoded in the same way.
+    pub output_tree: Option<String>,
     /// The full names of the operators that it uses.
     pub operators: Vec<String>,
     /// The names of the backends of its delegates, one for each delegate.
@@ -88,6 +93,8 @@ impl MethodInfo {
             name: plan.name.clone(),
             inputs: plan.inputs.iter().map(input).collect(),
             outputs: plan.outputs.iter().map(|&id| value(plan, id)).collect(),
+            input_tree: plan.input_tree.clone(),
+            output_tree: plan.output_tree.clone(),
             operators: plan.operators.clone(),
             backends: plan
                 .delegates

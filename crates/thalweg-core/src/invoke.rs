@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use thalweg_format::ShapeDynamism;
 
-use crate::memory::Values;
 use crate::memory::{Arguments, Block, Scratch, Slot, Storage, StorageId, TensorId, TensorSlot};
+use crate::memory::{Overlap, Values};
 use crate::plan::PlannedTensor;
 use crate::{Kernel, KernelCall, Result, Scalar, Tensor, ValueId, ensure};
 
@@ -38,6 +38,18 @@ impl Kernel {
     /// # Errors
     /// If there are more arguments than the signature has parameters, or the operator fails.
     pub fn invoke(&self, arguments: Vec<Argument>) -> Result<Vec<Argument>> {
+        self.invoke_on_threads(arguments, 1)
+    }
+
+    /// As [`invoke`](Self::invoke), with a number of threads that the operator may use.
+    ///
+    /// # Errors
+    /// As for [`invoke`](Self::invoke).
+    pub fn invoke_on_threads(
+        &self,
+        arguments: Vec<Argument>,
+        threads: usize,
+    ) -> Result<Vec<Argument>> {
         let signature = self.signature();
         ensure!(
             arguments.len() <= signature.parameters().len(),
@@ -57,9 +69,9 @@ impl Kernel {
         }
         let mut values = Values::new(builder.slots, builder.tensors, builder.storages);
         let mut scratch = Scratch::new();
-        let lending = signature.lending(None);
+        let lending = signature.lending(Overlap::Copied);
         let call = Arguments::new(&mut values, &mut scratch, &ids, &lending)?;
-        self.run(&KernelCall::new(call, 1))?;
+        self.run(&KernelCall::new(call, threads.max(1)))?;
         ids.iter().map(|&id| read(&values, id)).collect()
     }
 }
@@ -129,7 +141,7 @@ impl Builder {
             capacity: view.bytes().len(),
             initial: None,
         };
-        self.tensors.push(TensorSlot::new(&planned, written)?);
+        self.tensors.push(TensorSlot::new(&planned, None, written)?);
         Ok(Slot::Tensor(TensorId(self.tensors.len() as u32 - 1)))
     }
 }

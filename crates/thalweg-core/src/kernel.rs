@@ -1,12 +1,15 @@
 //! Operators: how kernels are registered, found and called.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use thalweg_format::ShapeDynamism;
+
 use crate::memory::Arguments;
-use crate::{Result, Signature};
+use crate::plan::{MethodPlan, PlannedValue};
+use crate::{DType, Result, Scalar, Signature, ValueId};
 
 /// What runs an operator: a function of its call.
 pub type KernelFn = dyn Fn(&KernelCall<'_>) -> Result<()> + Send + Sync;
@@ -16,6 +19,28 @@ pub type KernelFn = dyn Fn(&KernelCall<'_>) -> Result<()> + Send + Sync;
 pub struct Kernel {
     signature: Arc<Signature>,
     run: Arc<KernelFn>,
+    moves: Option<MovesFn>,
+}
+
+/// Says of a call whether all that the operator does is to move a whole range of an argument's
+/// memory to its output.
+pub type MovesFn = fn(&StaticCall<'_>) -> Option<Moved>;
+
+/// What an operator moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The position of the argument that it comes from.
+    pub from: usize,
+    /// Where it starts in that argument's memory, in bytes. It is as long as the output.
+    pub offset: usize,
+}
+
+/// The arguments of a call as far as they are known before it: types, shapes and numbers that do
+/// not change.
+pub struct StaticCall<'p> {
+    plan: &'p MethodPlan,
+    arguments: &'p [ValueId],
+    changing: &'p HashSet<ValueId>,
 }
 
 impl Kernel {
@@ -30,7 +55,21 @@ impl Kernel {
         Ok(Self {
             signature: Arc::new(Signature::parse(signature)?),
             run: Arc::new(run),
+            moves: None,
         })
+    }
+
+    /// Adds that the operator, for some arguments, only moves a range of memory. Where that is so
+    /// and the memory is a device's, the operator need not run at all.
+    #[must_use]
+    pub fn with_moves(mut self, moves: MovesFn) -> Self {
+        self.moves = Some(moves);
+        self
+    }
+
+    /// What a call moves, if that is all that it does.
+    pub(crate) fn moved(&self, call: &StaticCall<'_>) -> Option<Moved> {
+        self.moves.and_then(|moves| moves(call))
     }
 
     /// What the operator takes and returns.
@@ -47,6 +86,48 @@ impl Kernel {
 impl fmt::Debug for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Kernel({})", self.signature)
+    }
+}
+
+impl<'p> StaticCall<'p> {
+    pub(crate) fn new(
+        plan: &'p MethodPlan,
+        arguments: &'p [ValueId],
+        changing: &'p HashSet<ValueId>,
+    ) -> Self {
+        Self {
+            plan,
+            arguments,
+            changing,
+        }
+    }
+
+    /// The element type, shape and dim order of a tensor whose shape does not change.
+    pub fn tensor(&self, position: usize) -> Option<(DType, &'p [usize], &'p [u8])> {
+        let PlannedValue::Tensor(id) = self.value(position)? else {
+            return None;
+        };
+        let tensor = &self.plan.tensors[id.0 as usize];
+        (tensor.dynamism == ShapeDynamism::Static).then_some((
+            tensor.dtype,
+            &*tensor.sizes,
+            &*tensor.dim_order,
+        ))
+    }
+
+    /// An integer that neither an instruction nor a caller changes.
+    pub fn int(&self, position: usize) -> Option<i64> {
+        match self.value(position)? {
+            PlannedValue::Scalar(Some(Scalar::Int(value))) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn value(&self, position: usize) -> Option<&'p PlannedValue> {
+        let argument = self.arguments.get(position)?;
+        let value = self.plan.values.get(argument.index())?;
+        let changes = matches!(value, PlannedValue::Scalar(_)) && self.changing.contains(argument);
+        (!changes).then_some(value)
     }
 }
 
@@ -107,6 +188,14 @@ impl KernelRegistry {
     ) -> Result<()> {
         self.add(Kernel::new(signature, run)?);
         Ok(())
+    }
+
+    /// Adds to an operator that it only moves memory; see [`Kernel::with_moves`]. Nothing if there
+    /// is no such operator.
+    pub fn set_moves(&mut self, operator: &str, moves: MovesFn) {
+        if let Some(kernel) = self.kernels.get_mut(operator) {
+            kernel.moves = Some(moves);
+        }
     }
 
     /// The operator with this name, such as `aten::add.out`.

@@ -8,6 +8,7 @@
 
 mod backend;
 mod data;
+mod device;
 mod dtype;
 mod error;
 mod info;
@@ -26,13 +27,17 @@ mod state;
 mod tensor;
 mod value;
 
-pub use backend::{Backend, Call, Delegate, DelegateInstance, DelegateSpec};
+pub use backend::{Backend, Call, Delegate, DelegateInstance, DelegateSpec, DeviceTensor};
+pub use device::{
+    CallerStream, Device, DeviceAddress, DeviceId, DeviceKind, DeviceMemory, Mark, PinnedMemory,
+    StreamHandle,
+};
 pub use dtype::{Bool, DType, Element};
 pub use error::{Error, ErrorKind, Place, Result};
 pub use half::{bf16, f16};
 pub use info::{MethodInfo, ShapeKind, TensorInfo, ValueInfo};
 pub use invoke::Argument;
-pub use kernel::{Kernel, KernelCall, KernelFn, KernelRegistry};
+pub use kernel::{Kernel, KernelCall, KernelFn, KernelRegistry, Moved, MovesFn, StaticCall};
 pub use link::Missing;
 pub use memory::{Arguments, TensorList};
 pub use method::{Method, MethodOptions, Outputs};

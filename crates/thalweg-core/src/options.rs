@@ -1,7 +1,10 @@
 //! Choices that callers make when they load and when they run.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::PathBuf;
+
+use crate::{CallerStream, DeviceId, StreamHandle};
 
 /// Choices for loading a program.
 #[derive(Clone, Debug)]
@@ -9,6 +12,7 @@ use std::path::PathBuf;
 pub struct LoadOptions {
     pub(crate) data: Vec<PathBuf>,
     pub(crate) memory_limit: usize,
+    pub(crate) every_copy: bool,
     pub(crate) backend_options: BackendOptions,
 }
 
@@ -18,6 +22,7 @@ impl LoadOptions {
         Self {
             data: Vec::new(),
             memory_limit: 64 << 30,
+            every_copy: false,
             backend_options: BackendOptions::default(),
         }
     }
@@ -33,6 +38,13 @@ impl LoadOptions {
     /// file of a few bytes can ask for any amount, so whoever loads files of strangers sets this.
     pub fn memory_limit(mut self, bytes: usize) -> Self {
         self.memory_limit = bytes;
+        self
+    }
+
+    /// Makes every copy between the host and a device that the program asks for, also those that
+    /// nothing depends on. The answers are the same; this is for finding out whether they are.
+    pub fn every_copy(mut self, every_copy: bool) -> Self {
+        self.every_copy = every_copy;
         self
     }
 
@@ -107,14 +119,15 @@ impl BackendOptions {
 }
 
 /// Choices for one call.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 #[must_use]
-pub struct RunOptions {
+pub struct RunOptions<'s> {
     pub(crate) threads: Option<usize>,
     pub(crate) instruction_limit: Option<u64>,
+    streams: Vec<&'s dyn CallerStream>,
 }
 
-impl RunOptions {
+impl<'s> RunOptions<'s> {
     /// The defaults.
     pub fn new() -> Self {
         Self::default()
@@ -131,5 +144,37 @@ impl RunOptions {
     pub fn instruction_limit(mut self, instructions: u64) -> Self {
         self.instruction_limit = Some(instructions);
         self
+    }
+
+    /// The stream for all that the call does on the stream's device. By default that is the
+    /// calling thread's own stream. One for each device can be given; a later one takes the place
+    /// of an earlier one.
+    pub fn stream(mut self, stream: &'s dyn CallerStream) -> Self {
+        self.streams
+            .retain(|other| other.device() != stream.device());
+        self.streams.push(stream);
+        self
+    }
+
+    /// The stream that the caller chose on a device.
+    pub(crate) fn stream_on(&self, device: DeviceId) -> Option<StreamHandle> {
+        let mut streams = self.streams.iter();
+        let stream = streams.find(|stream| stream.device() == device)?;
+        Some(stream.handle())
+    }
+}
+
+impl fmt::Debug for RunOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let streams: Vec<_> = self
+            .streams
+            .iter()
+            .map(|s| (s.device(), s.handle()))
+            .collect();
+        f.debug_struct("RunOptions")
+            .field("threads", &self.threads)
+            .field("instruction_limit", &self.instruction_limit)
+            .field("streams", &streams)
+            .finish()
     }
 }

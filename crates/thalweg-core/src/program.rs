@@ -152,8 +152,7 @@ impl Program {
             &entry.plan,
             &self.0.runtime,
             &self.0.data,
-            &self.0.options.backend_options,
-            self.0.options.memory_limit,
+            &self.0.options,
         )?);
         *linked = Some(made.clone());
         Ok(made)

@@ -5,7 +5,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{Backend, Kernel, KernelCall, KernelRegistry, LoadOptions, Program, Result};
+use crate::Result;
+use crate::{Backend, Device, DeviceId, Kernel, KernelCall, KernelRegistry, LoadOptions, Program};
 
 /// The operators and backends that programs are run with. Cheap to clone.
 #[derive(Clone)]
@@ -14,6 +15,7 @@ pub struct Runtime(Arc<Inner>);
 struct Inner {
     kernels: KernelRegistry,
     backends: BTreeMap<String, Arc<dyn Backend>>,
+    devices: Vec<Arc<dyn Device>>,
     threads: usize,
 }
 
@@ -21,6 +23,7 @@ struct Inner {
 pub struct RuntimeBuilder {
     kernels: KernelRegistry,
     backends: BTreeMap<String, Arc<dyn Backend>>,
+    devices: Vec<Arc<dyn Device>>,
     threads: Option<usize>,
 }
 
@@ -30,6 +33,7 @@ impl Runtime {
         RuntimeBuilder {
             kernels: KernelRegistry::new(),
             backends: BTreeMap::new(),
+            devices: Vec::new(),
             threads: None,
         }
     }
@@ -74,6 +78,16 @@ impl Runtime {
         self.0.backends.keys().map(String::as_str)
     }
 
+    /// The device of an id.
+    pub fn device(&self, id: DeviceId) -> Option<&Arc<dyn Device>> {
+        self.0.devices.iter().find(|device| device.id() == id)
+    }
+
+    /// The devices.
+    pub fn devices(&self) -> &[Arc<dyn Device>] {
+        &self.0.devices
+    }
+
     /// How many threads CPU operators may use.
     pub fn threads(&self) -> usize {
         self.0.threads
@@ -110,6 +124,14 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Adds a device that programs can have memory on. One of the same id is replaced.
+    #[must_use]
+    pub fn device(mut self, device: Arc<dyn Device>) -> Self {
+        self.devices.retain(|other| other.id() != device.id());
+        self.devices.push(device);
+        self
+    }
+
     /// How many threads CPU operators may use; by default, as many as the machine runs at once.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
@@ -125,6 +147,7 @@ impl RuntimeBuilder {
         Runtime(Arc::new(Inner {
             kernels: self.kernels,
             backends: self.backends,
+            devices: self.devices,
             threads,
         }))
     }

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::memory::{Apart, Lending, mask};
+use crate::memory::{Lending, Overlap, mask};
 use crate::{Error, ErrorKind, Result};
 
 /// What an operator takes and returns.
@@ -112,12 +112,12 @@ impl Signature {
 
     /// What a call may do with its arguments.
     #[inline]
-    pub(crate) fn lending(&self, apart: Option<Apart>) -> Lending<'_> {
+    pub(crate) fn lending(&self, overlap: Overlap) -> Lending<'_> {
         Lending {
             reads: self.parameters.len(),
             writes: &self.writes,
             write_mask: self.write_mask,
-            apart,
+            overlap,
             signature: Some(self),
         }
     }

@@ -1,6 +1,8 @@
 //! Broadcasting: shapes aligned at their inner ends, where a size of 1 repeats.
 
-use thalweg_core::{Dims, Result, TensorView, bail};
+use thalweg_core::{Dims, Result, bail, ensure};
+
+use crate::layout::Layout;
 
 /// The shape that two shapes broadcast to.
 ///
@@ -15,38 +17,41 @@ pub(crate) fn broadcast_shapes(a: &[usize], b: &[usize]) -> Result<Dims> {
             (_, 1) => {}
             (1, other) => *size = other,
             (size, other) if size == other => {}
-            _ => bail!(Operator, "shapes {a:?} and {b:?} do not broadcast"),
+            _ => bail!(InvalidInput, "shapes {a:?} and {b:?} do not broadcast"),
         }
     }
     Ok(sizes)
 }
 
-/// Strides, in elements, that walk a tensor as if it had the shape `sizes`: 0 where it repeats.
-///
-/// # Errors
-/// If the tensor does not broadcast to that shape.
-pub(crate) fn broadcast_strides(tensor: &TensorView<'_>, sizes: &[usize]) -> Result<Dims> {
-    let own = tensor.strides();
-    let Some(missing) = sizes.len().checked_sub(tensor.rank()) else {
-        bail!(
-            Operator,
+impl Layout {
+    /// Repeated along dimensions of size 1, and along new ones in front, to a larger shape.
+    ///
+    /// # Errors
+    /// If the shape does not broadcast to that one.
+    pub(crate) fn broadcast(&self, sizes: &[usize]) -> Result<Self> {
+        let new = sizes.len().checked_sub(self.sizes.len());
+        let mut strides = Dims::filled(0, sizes.len())?;
+        let fits = new.is_some_and(|new| {
+            let own = self.sizes.iter().zip(&*self.strides);
+            own.zip(sizes.iter().zip(&mut *strides).skip(new)).all(
+                |((&own, &stride), (&size, target))| {
+                    *target = if own == 1 { 0 } else { stride };
+                    own == size || own == 1
+                },
+            )
+        });
+        ensure!(
+            fits,
+            InvalidInput,
             "shape {:?} does not broadcast to {sizes:?}",
-            tensor.sizes()
+            self.sizes
         );
-    };
-    let mut strides = Dims::filled(0, sizes.len())?;
-    for (dim, (&size, &stride)) in tensor.sizes().iter().zip(&*own).enumerate() {
-        match (size, sizes[missing + dim]) {
-            (1, _) => {}
-            (size, wanted) if size == wanted => strides[missing + dim] = stride,
-            _ => bail!(
-                Operator,
-                "shape {:?} does not broadcast to {sizes:?}",
-                tensor.sizes()
-            ),
-        }
+        Ok(Self {
+            offset: self.offset,
+            sizes: Dims::from_slice(sizes)?,
+            strides,
+        })
     }
-    Ok(strides)
 }
 
 #[cfg(test)]
@@ -69,9 +74,18 @@ mod tests {
 
     #[test]
     fn a_repeated_dimension_has_stride_zero() {
-        let data = [0f32; 3];
-        let column = TensorView::from_slice(&data, &[3, 1]).unwrap();
-        assert_eq!(*broadcast_strides(&column, &[2, 3, 4]).unwrap(), [0, 1, 0]);
-        assert!(broadcast_strides(&column, &[4, 4]).is_err());
+        let column = Layout::row_major(&[3, 1]).unwrap();
+        let repeated = column.broadcast(&[2, 3, 4]).unwrap();
+        assert_eq!(*repeated.strides, [0, 1, 0]);
+        assert!(column.broadcast(&[4, 4]).is_err());
+    }
+
+    #[test]
+    fn broadcasting_repeats_by_strides_of_zero() {
+        let layout = Layout::row_major(&[3, 1]).unwrap();
+        let layout = layout.broadcast(&[2, 3, 4]).unwrap();
+        assert_eq!(*layout.strides, [0, 1, 0]);
+        assert!(layout.broadcast(&[2, 2, 4]).is_err());
+        assert!(layout.broadcast(&[3, 4]).is_err());
     }
 }

@@ -5,10 +5,11 @@
 //! built once per compute type, and conversion is built once for all operators.
 
 use thalweg_core::{Bool, Complex32, Complex64, DType, Element, Result, Scalar, TensorView};
-use thalweg_core::{TensorViewMut, bail, bf16, f16};
+use thalweg_core::{TensorViewMut, bf16, f16};
 
-use crate::convert::{CastFrom, CastInto};
+use crate::cast::{CastFrom, CastInto, cast_scalar};
 use crate::dispatch::dispatch;
+use crate::elements::elements_mut;
 
 macro_rules! compute_trait {
     ($($element:ty),*) => {
@@ -40,44 +41,32 @@ impl Compute for Complex64 {}
 /// `C::DTYPE`, and it is `dtype` unless that is a small integer, a boolean, f16 or bf16.
 macro_rules! dispatch_compute {
     ($dtype:expr, integer => $C:ident, $body:block) => {
-        $crate::compute::dispatch_compute!(@match $dtype, $C, $body,
+        $crate::dispatch::dispatch!(@table $dtype, $C, $body,
             [U8 Bool: u8] [I8 I16 U16 I32: i32] [U32 I64: i64] [U64: u64])
     };
     ($dtype:expr, float => $C:ident, $body:block) => {
-        $crate::compute::dispatch_compute!(@match $dtype, $C, $body,
+        $crate::dispatch::dispatch!(@table $dtype, $C, $body,
             [F16 BF16 F32: f32] [F64: f64])
     };
     ($dtype:expr, real => $C:ident, $body:block) => {
-        $crate::compute::dispatch_compute!(@match $dtype, $C, $body,
+        $crate::dispatch::dispatch!(@table $dtype, $C, $body,
             [U8 Bool: u8] [I8 I16 U16 I32: i32] [U32 I64: i64] [U64: u64]
             [F16 BF16 F32: f32] [F64: f64])
     };
     ($dtype:expr, complex => $C:ident, $body:block) => {
-        $crate::compute::dispatch_compute!(@match $dtype, $C, $body,
+        $crate::dispatch::dispatch!(@table $dtype, $C, $body,
             [ComplexF32: ::thalweg_core::Complex32] [ComplexF64: ::thalweg_core::Complex64])
     };
     ($dtype:expr, float_complex => $C:ident, $body:block) => {
-        $crate::compute::dispatch_compute!(@match $dtype, $C, $body,
+        $crate::dispatch::dispatch!(@table $dtype, $C, $body,
             [F16 BF16 F32: f32] [F64: f64]
             [ComplexF32: ::thalweg_core::Complex32] [ComplexF64: ::thalweg_core::Complex64])
     };
     ($dtype:expr, number => $C:ident, $body:block) => {
-        $crate::compute::dispatch_compute!(@match $dtype, $C, $body,
+        $crate::dispatch::dispatch!(@table $dtype, $C, $body,
             [U8 Bool: u8] [I8 I16 U16 I32: i32] [U32 I64: i64] [U64: u64]
             [F16 BF16 F32: f32] [F64: f64]
             [ComplexF32: ::thalweg_core::Complex32] [ComplexF64: ::thalweg_core::Complex64])
-    };
-    (@match $dtype:expr, $C:ident, $body:block, $([$($variant:ident)*: $compute:ty])*) => {
-        match $dtype {
-            $($(::thalweg_core::DType::$variant)|* => {
-                type $C = $compute;
-                $body
-            })*
-            other => ::thalweg_core::bail!(
-                Unsupported,
-                "the operator does not work on elements of type {other}"
-            ),
-        }
     };
 }
 
@@ -86,22 +75,8 @@ pub(crate) use dispatch_compute;
 /// A number as an element of type `common`, in its compute type.
 pub(crate) fn constant<C: Compute>(value: Scalar, common: DType) -> Result<C> {
     dispatch!(common, all => S, {
-        let element: S = match value {
-            Scalar::Int(value) => S::cast_from(value),
-            Scalar::Double(value) => S::cast_from(value),
-            Scalar::Bool(value) => S::cast_from(Bool::from(value)),
-        };
-        Ok(C::cast_from(element))
+        Ok(C::cast_from(cast_scalar::<S>(value)))
     })
-}
-
-/// A number in a compute type, without going through the element type it is used with.
-pub(crate) fn number<C: Compute>(value: Scalar) -> C {
-    match value {
-        Scalar::Int(value) => C::cast_from(value),
-        Scalar::Double(value) => C::cast_from(value),
-        Scalar::Bool(value) => C::cast_from(Bool::from(value)),
-    }
 }
 
 /// What is left of a value when it is stored as an element of type `dtype`.
@@ -199,13 +174,4 @@ pub(crate) fn store_bytes<C: Compute>(dtype: DType, bytes: &mut [u8], values: &[
         C::cast_into_slice(values, elements_mut::<S>(bytes)?);
     });
     Ok(())
-}
-
-/// Bytes of a tensor as the elements that they are.
-#[inline]
-pub(crate) fn elements_mut<S: Element>(bytes: &mut [u8]) -> Result<&mut [S]> {
-    match bytemuck::try_cast_slice_mut(bytes) {
-        Ok(elements) => Ok(elements),
-        Err(why) => bail!(Internal, "not elements of type {}: {why}", S::DTYPE),
-    }
 }

@@ -6,15 +6,12 @@
 //! in tiles; and everything else element by element along the innermost dimension.
 
 use bytemuck::Pod;
-use rayon::prelude::*;
-use thalweg_core::{Dims, Result, TensorView, TensorViewMut, bail, ensure};
+use thalweg_core::{Dims, Result, TensorView, TensorViewMut, ensure};
 
 use crate::dispatch::dispatch_size;
 use crate::layout::Layout;
+use crate::parallel::for_each_chunk;
 use crate::strided::Walk;
-
-/// Bytes from which on a copy is worth several threads.
-const PARALLEL_BYTES: usize = 1 << 19;
 
 /// Copies the elements of `source` that `from` names to those of `target` that `to` names. Both
 /// layouts have the same shape, and `to` names no element twice.
@@ -25,19 +22,28 @@ pub(crate) fn copy(
     from: &Layout,
     threads: usize,
 ) -> Result<()> {
-    ensure!(
-        target.dtype() == source.dtype(),
-        InvalidInput,
-        "elements of type {} cannot be moved to a tensor of {}",
-        source.dtype(),
-        target.dtype()
-    );
+    check_same_type(target, source)?;
     let size = source.dtype().size();
-    copy_strided(target.bytes_mut(), to, source.bytes(), from, size, threads)
+    copy_bytes(target.bytes_mut(), to, source.bytes(), from, size, threads)
 }
 
-/// The same for elements of `element_size` bytes in plain memory.
-pub(crate) fn copy_strided(
+/// The same for elements in plain memory.
+pub(crate) fn copy_elements<T: Pod>(
+    target: &mut [T],
+    to: &Layout,
+    source: &[T],
+    from: &Layout,
+    threads: usize,
+) -> Result<()> {
+    let (target, source) = (
+        bytemuck::cast_slice_mut(target),
+        bytemuck::cast_slice(source),
+    );
+    copy_bytes(target, to, source, from, size_of::<T>(), threads)
+}
+
+/// The same for elements of `element_size` bytes, whatever their type.
+pub(crate) fn copy_bytes(
     target: &mut [u8],
     to: &Layout,
     source: &[u8],
@@ -69,32 +75,22 @@ pub(crate) fn copy_strided(
             // Complex numbers are aligned to their halves only.
             _ => {
                 let (to, from) = (to.halved()?, from.halved()?);
-                copy_strided(target, &to, source, &from, element_size / 2, threads)
+                copy_bytes(target, &to, source, &from, element_size / 2, threads)
             }
         }
     })
 }
 
-/// Bytes as elements. An error if they are not aligned.
-pub(crate) fn elements<T: Pod>(bytes: &[u8]) -> Result<&[T]> {
-    if bytes.is_empty() {
-        return Ok(&[]);
-    }
-    match bytemuck::try_cast_slice(bytes) {
-        Ok(slice) => Ok(slice),
-        Err(why) => bail!(Internal, "elements cannot be read: {why}"),
-    }
-}
-
-/// Bytes as elements to write. An error if they are not aligned.
-pub(crate) fn elements_mut<T: Pod>(bytes: &mut [u8]) -> Result<&mut [T]> {
-    if bytes.is_empty() {
-        return Ok(&mut []);
-    }
-    match bytemuck::try_cast_slice_mut(bytes) {
-        Ok(slice) => Ok(slice),
-        Err(why) => bail!(Internal, "elements cannot be written: {why}"),
-    }
+/// An error unless elements can be moved from one tensor to the other as they are.
+pub(crate) fn check_same_type(target: &TensorViewMut<'_>, source: &TensorView<'_>) -> Result<()> {
+    ensure!(
+        target.dtype() == source.dtype(),
+        InvalidInput,
+        "elements of type {} cannot be moved to a tensor of {}",
+        source.dtype(),
+        target.dtype()
+    );
+    Ok(())
 }
 
 /// A copy whose dimensions are sorted by the target's strides, outermost first, and merged.
@@ -151,20 +147,24 @@ impl Plan {
         };
         let inner = self.sizes.iter().zip(&*self.target).skip(1);
         let inner: usize = inner.map(|(size, stride)| (size - 1) * stride).sum();
-        if threads < 2 || numel * size_of::<T>() < PARALLEL_BYTES || inner >= stride {
+        if inner >= stride {
             return self.run_alone(target, source);
         }
-        let rows_each = rows.div_ceil(threads);
+        let rows_each = rows.div_ceil(threads.max(1));
         let len = (rows - 1) * stride + inner + 1;
-        target[..len]
-            .par_chunks_mut(rows_each * stride)
-            .enumerate()
-            .try_for_each(|(index, target)| {
+        let (target, piece) = (&mut target[..len], rows_each * stride);
+        for_each_chunk(
+            threads,
+            numel * size_of::<T>() / 4,
+            target,
+            piece,
+            |index, target| {
                 let first = index * rows_each;
                 let mut part = *self;
                 part.sizes[0] = rows_each.min(rows - first);
                 part.run_alone(target, &source[first * self.source[0]..])
-            })
+            },
+        )
     }
 
     fn run_alone<T: Pod>(&self, target: &mut [T], source: &[T]) -> Result<()> {
@@ -262,6 +262,7 @@ impl Plane {
         }
     }
 
+    #[allow(clippy::needless_range_loop, reason = "columns cannot be iterated")]
     fn block<T: Pod, const N: usize>(
         &self,
         target: &mut [T],
@@ -278,6 +279,7 @@ impl Plane {
                     let at = (c + i) * self.source_stride + r;
                     line.copy_from_slice(&source[at..at + N]);
                 }
+                // Column by column of the tile, which is a row of the target.
                 for j in 0..N {
                     let at = (r + j) * self.target_stride + c;
                     let line: [T; N] = std::array::from_fn(|i| tile[i][j]);

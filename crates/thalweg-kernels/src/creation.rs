@@ -1,9 +1,9 @@
 //! Tensors from nothing: filled, counted.
 
-use thalweg_core::Dims;
 use thalweg_core::{DType, KernelCall, KernelRegistry, Result, Scalar, TensorViewMut, ensure};
 
-use crate::convert::CastFrom;
+use crate::cast::{CastFrom, cast_scalar};
+use crate::dims::sizes_from;
 use crate::dispatch::dispatch;
 use crate::pointwise::copy_converted;
 
@@ -11,7 +11,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
         "aten::full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
         |call| {
-            let sizes = sizes(call.int_list(0)?)?;
+            let sizes = sizes_from(call.int_list(0)?)?;
             fill(&mut call.output(2, &sizes)?, call.scalar(1)?)
         },
     )?;
@@ -25,14 +25,14 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
         "aten::zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
         |call| {
-            let sizes = sizes(call.int_list(0)?)?;
+            let sizes = sizes_from(call.int_list(0)?)?;
             fill(&mut call.output(1, &sizes)?, Scalar::Int(0))
         },
     )?;
     registry.register(
         "aten::ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
         |call| {
-            let sizes = sizes(call.int_list(0)?)?;
+            let sizes = sizes_from(call.int_list(0)?)?;
             fill(&mut call.output(1, &sizes)?, Scalar::Int(1))
         },
     )?;
@@ -52,7 +52,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
                 Operator,
                 "a tensor is filled with a tensor without dimensions, not with {value:?}"
             );
-            copy_converted(value, &mut call.output(2, like.sizes())?, call.threads())
+            copy_converted(call, value, &mut call.output(2, like.sizes())?)
         },
     )?;
     registry.register(
@@ -62,14 +62,14 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
         "aten::empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
         |call| {
-            let sizes = sizes(call.int_list(0)?)?;
+            let sizes = sizes_from(call.int_list(0)?)?;
             call.output(2, &sizes).map(drop)
         },
     )?;
     registry.register(
         "dim_order_ops::_empty_dim_order.out(int[] size, *, int[]? dim_order=None, Tensor(a!) out) -> Tensor(a!)",
         |call| {
-            let sizes = sizes(call.int_list(0)?)?;
+            let sizes = sizes_from(call.int_list(0)?)?;
             call.output(2, &sizes).map(drop)
         },
     )?;
@@ -83,26 +83,9 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     )
 }
 
-/// A shape that a program gives as integers.
-fn sizes(list: &[i64]) -> Result<Dims> {
-    let mut sizes = Dims::new();
-    for &size in list {
-        let Ok(size) = usize::try_from(size) else {
-            thalweg_core::bail!(Operator, "{list:?} is not a shape");
-        };
-        sizes.push(size)?;
-    }
-    Ok(sizes)
-}
-
 fn fill(out: &mut TensorViewMut<'_>, value: Scalar) -> Result<()> {
     dispatch!(out.dtype(), all => T, {
-        let value = match value {
-            Scalar::Int(value) => T::cast_from(value),
-            Scalar::Double(value) => T::cast_from(value),
-            Scalar::Bool(value) => T::cast_from(thalweg_core::Bool::from(value)),
-        };
-        out.data_mut::<T>()?.fill(value);
+        out.data_mut::<T>()?.fill(cast_scalar(value));
     });
     Ok(())
 }
@@ -159,4 +142,81 @@ fn arange(
         }
     });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::{Argument, Bool, Tensor, f16};
+
+    fn run(operator: &str, arguments: &[Argument], out: DType, rank: usize) -> Result<Tensor> {
+        let mut registry = KernelRegistry::new();
+        register(&mut registry)?;
+        let mut arguments = arguments.to_vec();
+        arguments.push(Tensor::zeros(out, &[0; 8][..rank])?.into());
+        let position = arguments.len() - 1;
+        let results = registry.get(operator).expect(operator).invoke(arguments)?;
+        results[position].tensor().cloned()
+    }
+
+    fn range(start: Argument, end: Argument, step: Argument, out: DType) -> Result<Tensor> {
+        run("aten::arange.start_out", &[start, end, step], out, 1)
+    }
+
+    #[test]
+    fn a_tensor_is_filled_with_a_number_of_its_type() {
+        let sizes: Argument = (&[2i64, 2][..]).into();
+        let full =
+            |value: Argument, dtype| run("aten::full.out", &[sizes.clone(), value], dtype, 2);
+        let out = full(2.7.into(), DType::I64).unwrap();
+        assert_eq!(
+            (out.sizes(), out.data::<i64>().unwrap()),
+            (&[2, 2][..], &[2; 4][..])
+        );
+        let out = full(f64::NEG_INFINITY.into(), DType::F16).unwrap();
+        assert_eq!(out.data::<f16>().unwrap(), [f16::NEG_INFINITY; 4]);
+        let out = full(5.into(), DType::Bool).unwrap();
+        assert_eq!(out.data::<Bool>().unwrap(), [Bool::from(true); 4]);
+        let sizes: Argument = (&[2i64, -1][..]).into();
+        let error = run("aten::zeros.out", &[sizes], DType::F32, 2).unwrap_err();
+        assert_eq!(error.message(), "[2, -1] is not a shape");
+    }
+
+    #[test]
+    fn a_number_becomes_a_tensor_without_dimensions() {
+        let out = run("aten::scalar_tensor.out", &[0.1.into()], DType::F32, 0).unwrap();
+        assert_eq!(
+            (out.sizes().len(), out.data::<f32>().unwrap()),
+            (0, &[0.1][..])
+        );
+    }
+
+    #[test]
+    fn a_range_ends_before_its_end() {
+        let out = range(0.into(), 5.into(), 2.into(), DType::I64).unwrap();
+        assert_eq!(out.data::<i64>().unwrap(), [0, 2, 4]);
+        let out = range(3.into(), 0.into(), (-1).into(), DType::I32).unwrap();
+        assert_eq!(out.data::<i32>().unwrap(), [3, 2, 1]);
+        let out = range(0.0.into(), 0.5.into(), 0.1.into(), DType::F32).unwrap();
+        assert_eq!(out.data::<f32>().unwrap(), [0.0, 0.1, 0.2, 0.3, 0.4]);
+        assert_eq!(
+            range(2.into(), 2.into(), 1.into(), DType::F32)
+                .unwrap()
+                .sizes(),
+            [0]
+        );
+        // Of fractions in integers, PyTorch drops the fraction of the step.
+        let out = range(0.into(), 1.into(), 0.3.into(), DType::I64).unwrap();
+        assert_eq!(out.data::<i64>().unwrap(), [0; 4]);
+    }
+
+    #[test]
+    fn a_range_that_never_ends_is_an_error() {
+        for (start, end, step) in [(0, 5, 0), (0, 5, -1), (i64::MAX, i64::MIN, 1)] {
+            assert!(range(start.into(), end.into(), step.into(), DType::I64).is_err());
+        }
+        for step in [f64::NAN, 0.0, 1e-300] {
+            assert!(range(0.into(), 5.into(), step.into(), DType::F32).is_err());
+        }
+    }
 }

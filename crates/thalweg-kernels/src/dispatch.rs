@@ -7,6 +7,8 @@
 //! |---|---|
 //! | `float` | f16, bf16, f32, f64 |
 //! | `integer` | u8, u16, u32, u64, i8, i16, i32, i64 |
+//! | `integer_bool` | integers and booleans |
+//! | `quantized` | u8, u16, i8, i16, i32 |
 //! | `real` | integers and floats |
 //! | `real_bool` | reals and booleans |
 //! | `complex` | c64, c128 |
@@ -43,10 +45,18 @@ macro_rules! dispatch {
         $crate::dispatch::dispatch!(@match $dtype, $T, $body,
             U8 U16 U32 U64 I8 I16 I32 I64 F16 BF16 F32 F64 Bool ComplexF32 ComplexF64)
     };
+    ($dtype:expr, quantized => $T:ident, $body:block) => {
+        $crate::dispatch::dispatch!(@match $dtype, $T, $body, U8 U16 I8 I16 I32)
+    };
     (@match $dtype:expr, $T:ident, $body:block, $($variant:ident)*) => {
+        $crate::dispatch::dispatch!(@table $dtype, $T, $body,
+            $([$variant: $crate::dispatch::dispatch!(@type $variant)])*)
+    };
+    // Several element types may have one Rust type.
+    (@table $dtype:expr, $T:ident, $body:block, $([$($variant:ident)*: $type:ty])*) => {
         match $dtype {
-            $(::thalweg_core::DType::$variant => {
-                type $T = $crate::dispatch::dispatch!(@type $variant);
+            $($(::thalweg_core::DType::$variant)|* => {
+                type $T = $type;
                 $body
             })*
             other => ::thalweg_core::bail!(

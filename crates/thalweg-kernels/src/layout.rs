@@ -3,7 +3,7 @@
 //! Operators that only move elements describe both sides as a [`Layout`] and hand the rest to
 //! [`copying`](crate::copying).
 
-use thalweg_core::{Dims, Result, TensorView, TensorViewMut, ensure, identity_order, strides_of};
+use thalweg_core::{Dims, Result, TensorView, TensorViewMut, identity_order, strides_of};
 
 /// A shape over some memory: where its first element is, and how far its neighbours are.
 #[derive(Clone, Copy, Debug)]
@@ -88,32 +88,6 @@ impl Layout {
         permuted
     }
 
-    /// Repeated along dimensions of size 1, and along new ones in front, to a larger shape.
-    pub(crate) fn broadcast(&self, sizes: &[usize]) -> Result<Self> {
-        let new = sizes.len().checked_sub(self.sizes.len());
-        let mut strides = Dims::filled(0, sizes.len())?;
-        let fits = new.is_some_and(|new| {
-            let own = self.sizes.iter().zip(&*self.strides);
-            own.zip(sizes.iter().zip(&mut *strides).skip(new)).all(
-                |((&own, &stride), (&size, target))| {
-                    *target = if own == size { stride } else { 0 };
-                    own == size || own == 1
-                },
-            )
-        });
-        ensure!(
-            fits,
-            InvalidInput,
-            "a tensor of shape {:?} cannot be expanded to {sizes:?}",
-            self.sizes
-        );
-        Ok(Self {
-            offset: self.offset,
-            sizes: Dims::from_slice(sizes)?,
-            strides,
-        })
-    }
-
     /// The halves of the elements, along a new innermost dimension.
     pub(crate) fn halved(mut self) -> Result<Self> {
         self.offset = self.offset.saturating_mul(2);
@@ -136,68 +110,9 @@ impl Layout {
     }
 }
 
-/// The dimension that a program's number names: negative ones count from the end. A tensor
-/// without dimensions has one for this purpose, as in PyTorch.
-pub(crate) fn wrap_dim(dim: i64, rank: usize) -> Result<usize> {
-    wrap_index(dim, rank.max(1)).ok_or_else(|| {
-        thalweg_core::Error::new(
-            thalweg_core::ErrorKind::InvalidInput,
-            format!("there is no dimension {dim} in a tensor of {rank} dimensions"),
-        )
-    })
-}
-
-/// A position among `size`: negative ones count from the end. None if there is no such position.
-#[inline]
-pub(crate) fn wrap_index(index: i64, size: usize) -> Option<usize> {
-    let index = if index < 0 {
-        size.checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?
-    } else {
-        usize::try_from(index).ok()?
-    };
-    (index < size).then_some(index)
-}
-
-/// A size given by a program. An error if it is negative.
-pub(crate) fn size_from(size: i64) -> Result<usize> {
-    match usize::try_from(size) {
-        Ok(size) => Ok(size),
-        Err(_) => thalweg_core::bail!(InvalidInput, "{size} is not the size of a dimension"),
-    }
-}
-
-/// The shape that two shapes broadcast to.
-pub(crate) fn broadcast_shape(a: &[usize], b: &[usize]) -> Result<Dims> {
-    let (long, short) = if a.len() < b.len() { (b, a) } else { (a, b) };
-    let mut sizes = Dims::from_slice(long)?;
-    let new = long.len() - short.len();
-    for (size, &other) in sizes[new..].iter_mut().zip(short) {
-        ensure!(
-            *size == other || *size == 1 || other == 1,
-            InvalidInput,
-            "shapes {a:?} and {b:?} do not broadcast"
-        );
-        if *size == 1 {
-            *size = other;
-        }
-    }
-    Ok(sizes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn negative_positions_count_from_the_end() {
-        assert_eq!(wrap_index(-1, 3), Some(2));
-        assert_eq!(wrap_index(-3, 3), Some(0));
-        assert_eq!(wrap_index(-4, 3), None);
-        assert_eq!(wrap_index(3, 3), None);
-        assert_eq!(wrap_index(i64::MIN, 3), None);
-        assert_eq!(wrap_dim(-1, 0).unwrap(), 0);
-        assert!(wrap_dim(1, 0).is_err());
-    }
 
     #[test]
     fn a_layout_ends_behind_its_last_element() {
@@ -206,14 +121,5 @@ mod tests {
         assert_eq!(layout.slice(1, 1, 2, 2).end(), 12);
         assert_eq!(layout.select(0, 1).end(), 8);
         assert_eq!(layout.slice(0, 3, 1, 0).end(), 0);
-    }
-
-    #[test]
-    fn broadcasting_repeats_by_strides_of_zero() {
-        let layout = Layout::row_major(&[3, 1]).unwrap();
-        let layout = layout.broadcast(&[2, 3, 4]).unwrap();
-        assert_eq!(*layout.strides, [0, 1, 0]);
-        assert!(layout.broadcast(&[2, 2, 4]).is_err());
-        assert!(layout.broadcast(&[3, 4]).is_err());
     }
 }

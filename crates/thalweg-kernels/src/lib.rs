@@ -1,25 +1,45 @@
 //! The operators that Thalweg runs on the CPU.
 //!
-//! One file per family of operators; each ends in a list of what it registers. What the families
-//! have in common is here once: [`dispatch`] from element types to Rust types, [`strided`]
-//! iteration, broadcasting and promotion.
+//! One file or folder per family of operators, which says what it registers where it begins. What
+//! the families have in common is here once:
+//!
+//! | mechanism | for |
+//! |---|---|
+//! | `dispatch` | from element types, known when a program runs, to Rust types |
+//! | `elements` | from bytes to elements of a Rust type |
+//! | `cast`, `conversion` | the rules by which elements change their type, and changing many |
+//! | `compute`, `number`, `float` | the fewer types that operators compute in |
+//! | `promotion` | which type that is, given the operands |
+//! | `dims` | dimensions, positions and sizes that programs give as numbers |
+//! | `layout`, `broadcast` | where the elements of a shape lie, sliced, permuted, repeated |
+//! | `ordering` | dim orders: telling them apart, bringing tensors into the one wanted |
+//! | `copying` | moving elements between layouts, transpositions in tiles |
+//! | `strided` | walking over several tensors at once, in runs |
+//! | `parallel` | sharing work among threads |
+//! | `pointwise` | the loop of all element-by-element operators |
+//! | `reductions` | the loops of all reductions over dimensions |
 //!
 //! Upstream's names and definitions are followed: the operators are ATen's, in their `out`
 //! variants, with PyTorch's results.
 #![deny(unsafe_code)]
 
 mod broadcast;
+mod cast;
 mod compute;
 mod conversion;
-mod convert;
 mod convolution;
 mod copying;
 mod creation;
+mod dims;
 mod dispatch;
+mod elements;
 mod float;
+mod gating;
 mod indexing;
 mod layout;
+mod moves;
 mod normalization;
+mod number;
 mod ordering;
 mod parallel;
 mod pointwise;
@@ -33,6 +53,7 @@ mod shapes;
 mod softmax;
 mod sorting;
 mod strided;
+mod upsampling;
 
 use thalweg_core::{KernelRegistry, Result};
 
@@ -43,6 +64,7 @@ use thalweg_core::{KernelRegistry, Result};
 pub fn register(registry: &mut KernelRegistry) -> Result<()> {
     convolution::register(registry)?;
     creation::register(registry)?;
+    gating::register(registry)?;
     indexing::register(registry)?;
     normalization::register(registry)?;
     pointwise::register(registry)?;
@@ -53,5 +75,8 @@ pub fn register(registry: &mut KernelRegistry) -> Result<()> {
     reductions::register(registry)?;
     shapes::register(registry)?;
     softmax::register(registry)?;
-    sorting::register(registry)
+    sorting::register(registry)?;
+    upsampling::register(registry)?;
+    moves::register(registry);
+    Ok(())
 }

@@ -3,17 +3,58 @@
 //! Most operators of this crate that look at more than one element at a time are written for one
 //! or two orders, which nearly all programs have. Others go through a copy in temporary memory.
 
-use thalweg_core::{
-    Dims, Element, KernelCall, Result, TensorView, TensorViewMut, ensure, strides_of,
-};
+use thalweg_core::{Element, KernelCall, Result, TensorView, TensorViewMut, strides_of};
 
-use crate::strided::Walk;
+use crate::copying::{copy_bytes, copy_elements};
+use crate::layout::Layout;
 
 /// Whether two dim orders put every element of a shape at the same place.
 pub(crate) fn same_places(sizes: &[usize], a: &[u8], b: &[u8]) -> bool {
     a == b || sizes.contains(&0) || {
         let (a, b) = (strides_of(sizes, a), strides_of(sizes, b));
         (0..sizes.len()).all(|dim| sizes[dim] == 1 || a[dim] == b[dim])
+    }
+}
+
+/// Where the channels of images, or of what has another number of spatial dimensions, lie in
+/// memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChannelOrder {
+    /// Batch, channels, positions.
+    First,
+    /// Batch, positions, channels.
+    Last,
+}
+
+impl ChannelOrder {
+    /// That of a dim order, if it is one of the two; `preferred` if it is both.
+    pub(crate) fn of(
+        sizes: &[usize],
+        dim_order: &[u8],
+        is_batch: bool,
+        preferred: Self,
+    ) -> Option<Self> {
+        let other = match preferred {
+            Self::First => Self::Last,
+            Self::Last => Self::First,
+        };
+        let spatial = sizes.len().saturating_sub(1 + usize::from(is_batch));
+        [preferred, other]
+            .into_iter()
+            .find(|order| same_places(sizes, dim_order, order.dim_order(is_batch, spatial)))
+    }
+
+    /// The dim order of a batch, or of one element of a batch, with up to three spatial dimensions.
+    pub(crate) fn dim_order(self, is_batch: bool, spatial: usize) -> &'static [u8] {
+        match (self, is_batch, spatial) {
+            (Self::Last, true, 1) => &[0, 2, 1],
+            (Self::Last, true, 2) => &[0, 2, 3, 1],
+            (Self::Last, true, 3) => &[0, 2, 3, 4, 1],
+            (Self::Last, false, 1) => &[1, 0],
+            (Self::Last, false, 2) => &[1, 2, 0],
+            (Self::Last, false, 3) => &[1, 2, 3, 0],
+            _ => &[0, 1, 2, 3, 4][..(1 + usize::from(is_batch) + spatial).min(5)],
+        }
     }
 }
 
@@ -33,33 +74,37 @@ pub(crate) fn around(sizes: &[usize], order: &[u8], dim: usize) -> [usize; 3] {
     around
 }
 
-/// A dimension that may be counted from the end. A scalar counts as having one.
-pub(crate) fn dimension(sizes: &[usize], dim: i64) -> Result<usize> {
-    let rank = sizes.len().max(1) as i64;
-    ensure!(
-        (-rank..rank).contains(&dim),
-        Operator,
-        "there is no dimension {dim} in shape {sizes:?}"
-    );
-    Ok(dim.rem_euclid(rank) as usize)
+/// A tensor in another dim order: with the same memory if its elements lie as they should, else
+/// a copy in temporary memory.
+pub(crate) fn in_order<'a>(
+    call: &'a KernelCall<'_>,
+    tensor: TensorView<'a>,
+    order: &'a [u8],
+) -> Result<TensorView<'a>> {
+    let (dtype, sizes) = (tensor.dtype(), tensor.sizes());
+    if same_places(sizes, tensor.dim_order(), order) {
+        return TensorView::with_dim_order(dtype, sizes, order, tensor.bytes());
+    }
+    let copy = call.temporary::<u8>(tensor.bytes().len())?;
+    let (to, from) = (Layout::dense(sizes, order)?, Layout::of(&tensor)?);
+    copy_bytes(
+        copy,
+        &to,
+        tensor.bytes(),
+        &from,
+        dtype.size(),
+        call.threads(),
+    )?;
+    TensorView::with_dim_order(dtype, sizes, order, copy)
 }
 
-/// The elements of `view` as they would lie in memory in the dim order `order`: themselves, or a
-/// copy in temporary memory.
+/// The elements of a tensor as they would lie in memory in another dim order.
 pub(crate) fn laid_out<'a, T: Element>(
     call: &'a KernelCall<'_>,
-    view: TensorView<'a>,
-    order: &[u8],
+    tensor: TensorView<'a>,
+    order: &'a [u8],
 ) -> Result<&'a [T]> {
-    let data = view.data::<T>()?;
-    let sizes = view.sizes();
-    if same_places(sizes, view.dim_order(), order) {
-        return Ok(data);
-    }
-    let copy = call.temporary::<T>(data.len())?;
-    let strides = strides_of(sizes, order);
-    copy_strided(sizes, data, &view.strides(), copy, &strides)?;
-    Ok(copy)
+    in_order(call, tensor, order)?.data()
 }
 
 /// Lets `fill` write the elements of `out` as they lie in memory in the dim order `order`, which
@@ -70,45 +115,11 @@ pub(crate) fn fill_in_order<T: Element>(
     order: &[u8],
     fill: impl FnOnce(&mut [T]) -> Result<()>,
 ) -> Result<()> {
-    let sizes = Dims::from_slice(out.sizes())?;
-    if same_places(&sizes, out.dim_order(), order) {
+    if same_places(out.sizes(), out.dim_order(), order) {
         return fill(out.data_mut::<T>()?);
     }
     let copy = call.temporary::<T>(out.numel())?;
     fill(copy)?;
-    let (from, to) = (strides_of(&sizes, order), out.strides());
-    copy_strided(&sizes, copy, &from, out.data_mut::<T>()?, &to)
-}
-
-/// Copies a tensor between two arrangements of its elements in memory. A stride of 0 in `from`
-/// repeats elements.
-pub(crate) fn copy_strided<T: Copy>(
-    sizes: &[usize],
-    from: &[T],
-    from_strides: &[usize],
-    to: &mut [T],
-    to_strides: &[usize],
-) -> Result<()> {
-    let walk = Walk::new(sizes, [from_strides, to_strides])?;
-    let len = walk.run_len();
-    for run in walk.runs() {
-        let [source, target] = run.offsets;
-        match walk.steps() {
-            [1, 1] => to[target..][..len].copy_from_slice(&from[source..][..len]),
-            [0, 1] => to[target..][..len].fill(from[source]),
-            [step, stride] => {
-                let source = from[source..].iter().step_by(step.max(1));
-                let target = to[target..].iter_mut().step_by(stride.max(1)).take(len);
-                if step == 0 {
-                    let value = from[run.offsets[0]];
-                    target.for_each(|target| *target = value);
-                } else {
-                    target
-                        .zip(source)
-                        .for_each(|(target, source)| *target = *source);
-                }
-            }
-        }
-    }
-    Ok(())
+    let (to, from) = (Layout::of_output(out)?, Layout::dense(out.sizes(), order)?);
+    copy_elements(out.data_mut::<T>()?, &to, copy, &from, call.threads())
 }

@@ -8,7 +8,8 @@ use thalweg_core::{
 };
 
 use crate::copying::copy;
-use crate::layout::{Layout, size_from, wrap_dim};
+use crate::dims::{size_from, wrap_dim};
+use crate::layout::Layout;
 use crate::shapes::{inferred_shape, reshape};
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {

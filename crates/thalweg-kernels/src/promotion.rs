@@ -20,16 +20,6 @@ impl Promotion {
         Self::default()
     }
 
-    /// The type of two tensors.
-    pub(crate) fn of_tensors(a: &TensorView<'_>, b: &TensorView<'_>) -> Result<DType> {
-        Self::new().tensor(a).tensor(b).result()
-    }
-
-    /// The type of a tensor and a number.
-    pub(crate) fn of_tensor_and_scalar(tensor: &TensorView<'_>, scalar: Scalar) -> Result<DType> {
-        Self::new().tensor(tensor).scalar(scalar).result()
-    }
-
     /// With one more tensor.
     pub(crate) fn tensor(mut self, tensor: &TensorView<'_>) -> Self {
         let rank = match tensor.rank() {
@@ -223,7 +213,11 @@ mod tests {
             let bytes = [0u64; 2];
             let bytes = &bytemuck::cast_slice(&bytes)[..dtype.size()];
             let tensor = TensorView::new(dtype, &[1], bytes).unwrap();
-            Promotion::of_tensor_and_scalar(&tensor, scalar).unwrap()
+            Promotion::new()
+                .tensor(&tensor)
+                .scalar(scalar)
+                .result()
+                .unwrap()
         };
         assert_eq!(of(DType::I8, Scalar::Int(1000)), DType::I8);
         assert_eq!(of(DType::Bool, Scalar::Int(1)), DType::I64);
@@ -240,7 +234,21 @@ mod tests {
         let half = TensorView::from_slice(&half, &[2]).unwrap();
         let ints = [1i32; 2];
         let ints = TensorView::from_slice(&ints, &[2]).unwrap();
-        assert_eq!(Promotion::of_tensors(&half, &zero_dim).unwrap(), DType::F16);
-        assert_eq!(Promotion::of_tensors(&zero_dim, &ints).unwrap(), DType::F64);
+        assert_eq!(
+            Promotion::new()
+                .tensor(&half)
+                .tensor(&zero_dim)
+                .result()
+                .unwrap(),
+            DType::F16
+        );
+        assert_eq!(
+            Promotion::new()
+                .tensor(&zero_dim)
+                .tensor(&ints)
+                .result()
+                .unwrap(),
+            DType::F64
+        );
     }
 }

@@ -2,9 +2,10 @@
 
 use thalweg_core::{DType, KernelCall, KernelRegistry, Result, ensure, f16};
 
+use crate::dims::wrap_dim;
 use crate::dispatch::dispatch;
 use crate::float::{Real, compute_into, widened};
-use crate::ordering::{around, dimension, laid_out};
+use crate::ordering::{around, laid_out};
 use crate::parallel::for_each_chunk;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -28,7 +29,7 @@ enum Kind {
 
 fn softmax(call: &KernelCall<'_>, kind: Kind) -> Result<()> {
     let input = call.tensor(0)?;
-    let dim = dimension(input.sizes(), call.int(1)?)?;
+    let dim = wrap_dim(call.int(1)?, input.rank())?;
     let half_to_float = call.bool(2)? && input.dtype() == DType::F16;
     let expected = if half_to_float {
         DType::F32
@@ -215,7 +216,7 @@ impl Exp for f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::{Argument, Tensor, bf16};
+    use thalweg_core::{Tensor, bf16};
 
     fn run(operator: &str, input: &Tensor, dim: i64, out: Tensor) -> Result<Tensor> {
         let mut registry = KernelRegistry::new();
@@ -385,7 +386,10 @@ mod tests {
     fn a_dimension_that_is_not_there_is_named() {
         let input = Tensor::zeros(DType::F32, &[2, 3]).unwrap();
         let error = run("aten::_softmax.out", &input, 2, input.clone()).unwrap_err();
-        assert_eq!(error.message(), "there is no dimension 2 in shape [2, 3]");
+        assert_eq!(
+            error.message(),
+            "dimension 2 is out of range for a tensor of 2 dimensions"
+        );
         let out = Tensor::zeros(DType::F64, &[2, 3]).unwrap();
         assert!(run("aten::_softmax.out", &input, 1, out).is_err());
     }

@@ -10,8 +10,9 @@ use thalweg_core::{
     bf16, ensure, f16,
 };
 
+use crate::dims::{size_from, wrap_dim};
 use crate::dispatch::dispatch;
-use crate::layout::{Layout, size_from, wrap_dim};
+use crate::layout::Layout;
 use crate::strided::Walk;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -141,7 +142,7 @@ impl Selected {
     }
 
     /// Puts the positions of the elements to keep first in `order`, sorted.
-    fn arrange<T: Ordered>(&self, line: &[T], order: &mut [u64]) {
+    fn arrange<T: TotalOrder>(&self, line: &[T], order: &mut [u64]) {
         for (position, entry) in order.iter_mut().enumerate() {
             *entry = position as u64;
         }
@@ -164,19 +165,19 @@ impl Selected {
 }
 
 /// Elements with a total order, in which NaN is the largest.
-trait Ordered: Element {
+trait TotalOrder: Element {
     fn order(self, other: Self) -> Ordering;
 }
 
 macro_rules! ordered {
     (integers: $($integer:ty),*; floats: $($float:ty),*) => {
-        $(impl Ordered for $integer {
+        $(impl TotalOrder for $integer {
             #[inline]
             fn order(self, other: Self) -> Ordering {
                 self.cmp(&other)
             }
         })*
-        $(impl Ordered for $float {
+        $(impl TotalOrder for $float {
             #[inline]
             fn order(self, other: Self) -> Ordering {
                 self.partial_cmp(&other)
@@ -188,7 +189,7 @@ macro_rules! ordered {
 
 ordered!(integers: u8, u16, u32, u64, i8, i16, i32, i64; floats: f16, bf16, f32, f64);
 
-impl Ordered for Bool {
+impl TotalOrder for Bool {
     #[inline]
     fn order(self, other: Self) -> Ordering {
         self.get().cmp(&other.get())

@@ -49,7 +49,8 @@ impl<const N: usize> Walk<N> {
                     .all(|t| merged_strides[t][last - 1] == strides[t][dim].saturating_mul(size));
             let at = if continues { last - 1 } else { last };
             if continues {
-                merged[at] *= size;
+                // Saturating, since a later size of 0 makes even the largest product nothing.
+                merged[at] = merged[at].saturating_mul(size);
             } else {
                 merged.push(size)?;
             }
@@ -88,7 +89,8 @@ impl<const N: usize> Walk<N> {
         if self.run == 0 {
             return 0;
         }
-        self.outer.iter().product()
+        let product = |count: usize, &size: &usize| count.saturating_mul(size);
+        self.outer.iter().fold(1, product)
     }
 
     /// The runs in order.
@@ -190,6 +192,9 @@ mod tests {
     fn a_scalar_is_one_run_of_one_and_nothing_is_no_run() {
         let scalar = Walk::<2>::new(&[], [&[], &[]]).unwrap();
         assert_eq!(offsets(&scalar), [[0, 0]]);
+        let huge = usize::MAX / 2;
+        let nothing = Walk::new(&[huge, huge, 0], [&[huge, 1, 1], &[huge, 1, 1]]).unwrap();
+        assert_eq!(offsets(&nothing), [] as [[usize; 2]; 0]);
         for sizes in [[0, 3], [3, 0]] {
             let nothing = Walk::new(&sizes, [&[3, 1], &[3, 1]]).unwrap();
             assert_eq!(offsets(&nothing), [] as [[usize; 2]; 0]);

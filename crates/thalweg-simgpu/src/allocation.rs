@@ -80,6 +80,7 @@ impl Driver {
         context: u64,
         site: &Arc<Site>,
     ) {
+        let context = self.owner(context);
         let id = self.memory.add(Block {
             start,
             len,
@@ -103,7 +104,7 @@ impl Driver {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         let device = self.pools.get(pool)?.device;
-        let context = self.streams.get(stream)?.context;
+        let context = self.owner(self.streams.get(stream)?.context);
         // Its place in the order says which freed memory it may take, and what it took says what
         // the work does.
         let place = self.push(stream, &site.name, Body::Marker, &[])?;

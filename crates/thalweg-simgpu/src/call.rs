@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::CUresult;
 
@@ -19,8 +19,13 @@ use crate::status::{Answer, Status, fail};
 use crate::work::{Body, Op};
 use crate::worker::SHARED;
 
-/// How long a call that need not wait stands by a piece of work that it let run. Functions of
-/// others may wait for this very thread.
+/// How long a call that need not wait stands by a function of the host, or a kernel, that it let
+/// run: they may wait for this very thread. On a busy machine they may also just be slow, and a
+/// call that leaves them too early changes what the seed gives.
+const PATIENCE_WITH_HOST: Duration = Duration::from_millis(500);
+const PATIENCE_WITH_KERNEL: Duration = Duration::from_secs(5);
+
+/// How long a wait stands by without looking.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What a function of the driver needs and is.
@@ -329,7 +334,8 @@ impl Call {
     /// After a call: some work may run.
     fn let_work_run(&mut self) {
         match self.config.mode {
-            Mode::Free => SHARED.work.notify_one(),
+            Mode::Free if self.waiting > 0 => SHARED.work.notify_one(),
+            Mode::Free => {}
             Mode::Seeded => {
                 while self.schedule.go_on() {
                     match self.claim(None) {
@@ -350,16 +356,16 @@ impl Call {
             SHARED.changed.notify_all();
             return;
         }
-        let own = matches!(op.body, Body::Kernel(_) | Body::Host(_));
+        let patience = match op.body {
+            Body::Host(_) => PATIENCE_WITH_HOST,
+            Body::Kernel(_) => PATIENCE_WITH_KERNEL,
+            _ => Duration::MAX,
+        };
         self.jobs.push_back(op);
         SHARED.work.notify_one();
-        let mut tries = 0;
-        while !self.is_done(point) && (tries == 0 || !own) {
-            tries += 1;
-            let before = std::time::Instant::now();
-            while !self.is_done(point) && before.elapsed() < PATIENCE {
-                self.stand_by(PATIENCE);
-            }
+        let start = Instant::now();
+        while !self.is_done(point) && start.elapsed() < patience {
+            self.stand_by(PATIENCE);
         }
     }
 

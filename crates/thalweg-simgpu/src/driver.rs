@@ -59,6 +59,8 @@ pub(crate) struct Driver {
     pub(crate) jobs: VecDeque<Op>,
     /// How much work is claimed and not done.
     pub(crate) running: usize,
+    /// How much work is not claimed.
+    pub(crate) waiting: usize,
     /// Places in the order that other stand-ins asked to remember.
     pub(crate) marks: Vec<Recorded>,
     /// How often the host stood still for work.
@@ -102,6 +104,7 @@ impl Driver {
             log: VecDeque::new(),
             jobs: VecDeque::new(),
             running: 0,
+            waiting: 0,
             marks: Vec::new(),
             waits: 0,
             calls: 0,
@@ -242,6 +245,7 @@ impl Driver {
         before: &[Recorded],
     ) -> Recorded {
         self.numbers += 1;
+        self.waiting += 1;
         let after = before
             .iter()
             .map(|recorded| recorded.point)
@@ -315,6 +319,7 @@ impl Driver {
         let op = queue.pending.pop_front()?;
         queue.running = true;
         self.running += 1;
+        self.waiting -= 1;
         Some(op)
     }
 

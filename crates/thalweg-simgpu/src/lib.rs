@@ -20,6 +20,9 @@
 //! // Open `sim.path()` as the driver, load the image "simgpu\ndouble\0", launch, wait.
 //! sim.assert_clean();
 //! ```
+//!
+//! It is for Linux, as is what it is a stand-in for here; elsewhere this package is empty.
+#![cfg(target_os = "linux")]
 
 pub mod abi;
 #[forbid(unsafe_code)]

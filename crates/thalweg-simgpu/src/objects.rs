@@ -140,6 +140,18 @@ impl Driver {
         self.contexts.insert(Context::new(device, kind, flags, id))
     }
 
+    /// The context to which memory, events and modules of a context belong: a green context has
+    /// only its streams.
+    pub(crate) fn owner(&self, context: u64) -> u64 {
+        let Ok(known) = self.contexts.get(context) else {
+            return context;
+        };
+        match (known.kind, self.devices[known.device].primary) {
+            (ContextKind::Green { .. }, Some(primary)) => primary,
+            _ => context,
+        }
+    }
+
     /// Ends a context and all that is in it. Nothing of it runs any more.
     pub(crate) fn destroy_context(&mut self, handle: u64, site: &Arc<Site>) -> Answer {
         let context = self.contexts.remove(handle)?;

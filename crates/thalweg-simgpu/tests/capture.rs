@@ -1,4 +1,5 @@
 //! Captures and graphs.
+#![cfg(target_os = "linux")]
 
 mod driver;
 

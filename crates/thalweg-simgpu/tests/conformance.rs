@@ -1,5 +1,6 @@
 //! What the stand-in returns where a real driver was asked: `THALWEG_TEST_DRIVER=real` asks it
 //! again. The recorded answers are those of an H200.
+#![cfg(target_os = "linux")]
 
 mod driver;
 

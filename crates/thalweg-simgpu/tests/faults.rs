@@ -1,4 +1,5 @@
 //! Calls that fail on demand.
+#![cfg(target_os = "linux")]
 
 mod driver;
 

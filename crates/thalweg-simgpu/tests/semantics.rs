@@ -1,4 +1,5 @@
 //! What the functions of the driver do, and what they return.
+#![cfg(target_os = "linux")]
 
 mod driver;
 
@@ -658,13 +659,15 @@ fn a_stream_of_a_green_context_works_like_any_other() {
     let description = get(|d| describe_resource(d, groups.as_mut_ptr().cast(), 1));
     let green = get(|g| green_create(g, description, 0, 1));
     let own = get(|s| green_stream(s, green, NON_BLOCKING, 0));
-    let x = buffer(64);
+    let x = get(|p| alloc_async(p, 64, own));
     assert_eq!(fill32_async(x, 1, 16, own), OK);
     // The primary context waits for its green ones.
     assert_eq!(synchronize(), OK);
     assert_eq!(stream_query(own), OK);
     assert_eq!(stream_destroy(own), OK);
+    // Memory is of the device, and outlives a green context.
     assert_eq!(green_destroy(green), OK);
+    assert_eq!(fill32(x, 2, 16), OK);
     assert_eq!(free(x), OK);
     assert_eq!(release(0), OK);
     sim.assert_clean();

@@ -13,7 +13,7 @@
 //! # }
 //! ```
 //!
-//! A [`Runtime`] holds the operators and backends of this machine; [`Runtime::load`] gives a
+//! A [`Runtime`] holds the operators and backends of this machine; [`load`](thalweg_core::Runtime::load) gives a
 //! [`Program`], [`Program::method`] an instance of one of its methods, and [`Method::run`] runs
 //! it. Everything else is in the documentation of these four.
 #![forbid(unsafe_code)]

@@ -1,11 +1,15 @@
 //! The subcommands, one file each.
 
+mod bench;
+mod doctor;
+mod inspect;
+mod run;
+mod timing;
 mod verify;
 
 use std::io::Write;
 
 use clap::Subcommand;
-use clap::builder::RangedU64ValueParser;
 use thalweg::Runtime;
 
 use crate::failure::Result;
@@ -13,8 +17,16 @@ use crate::failure::Result;
 /// What there is to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Runs a method and shows what comes out
+    Run(run::Arguments),
+    /// Says what is in a program: methods, what they take, return and need, and how it is stored
+    Inspect(inspect::Arguments),
     /// Checks recorded answers: runs every call of every case and compares the outputs
     Verify(verify::Arguments),
+    /// Measures how long methods take to load and to run
+    Bench(bench::Arguments),
+    /// Says what this machine and this build have, and what does not work and why
+    Doctor(doctor::Arguments),
 }
 
 /// How a command ended that did what it was asked to.
@@ -30,7 +42,11 @@ impl Command {
     /// Does it.
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<Verdict> {
         match self {
+            Self::Run(arguments) => run::run(arguments, out),
+            Self::Inspect(arguments) => inspect::inspect(arguments, out),
             Self::Verify(arguments) => verify::verify(arguments, out),
+            Self::Bench(arguments) => bench::bench(arguments, out),
+            Self::Doctor(arguments) => doctor::doctor(arguments, out),
         }
     }
 }
@@ -45,6 +61,10 @@ fn runtime(threads: Option<usize>) -> Runtime {
 }
 
 /// A count that is not 0.
-fn at_least_one() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..)
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be 1 or more; 0 would do nothing".into()),
+        Ok(count) => Ok(count),
+        Err(_) => Err("it must be a whole number".into()),
+    }
 }

@@ -13,7 +13,7 @@ use thalweg::{Input, Method, MethodOptions, Missing, Program, RunOptions, Runtim
 
 use super::Verdict;
 use crate::compare::difference;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, with_causes};
 use crate::fixture::{Case, RecordedCall, visit_cases};
 use crate::text;
 
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     )]
     filter: String,
     /// How many threads operators may use [default: all]
-    #[arg(long, value_name = "N", value_parser = super::at_least_one())]
+    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     threads: Option<usize>,
     /// Prints the results as JSON
     #[arg(long)]
@@ -201,7 +201,14 @@ impl<'p> Session<'p> {
                 .into_iter()
                 .map(|text| format!("{}, run {}{note}, {text}", call.method, call.run))
                 .collect(),
-            Err(error) => vec![format!("run {}{note}, {error}", call.run)],
+            Err(error) => {
+                let error = with_causes(&error);
+                // The method is named in front of it all.
+                let place = format!("method `{}`", call.method);
+                let error = error.strip_prefix(&place).unwrap_or(&error);
+                let error = error.trim_start_matches([':', ',', ' ']);
+                vec![format!("{}, run {}{note}: {error}", call.method, call.run)]
+            }
         }
     }
 
@@ -341,7 +348,12 @@ impl PanicNotes {
                 .location()
                 .map(|at| format!(" at {}:{}", at.file(), at.line()))
                 .unwrap_or_default();
-            let message = info.payload_as_str().unwrap_or("no message");
+            let payload = info.payload();
+            let message = payload
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| payload.downcast_ref::<&str>().copied())
+                .unwrap_or("no message");
             let note = format!("panicked{place}: {message}");
             // The first is the cause where one thread's panic makes another thread panic.
             lock(&LAST_PANIC).get_or_insert(note);
@@ -367,4 +379,30 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_the_failure_of_its_case_and_says_where_it_was() {
+        let add = "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) \
+                   -> Tensor(a!)";
+        let runtime = Runtime::builder()
+            .kernel(add, |_| panic!("no sum today"))
+            .unwrap()
+            .build()
+            .into();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/add");
+        let panics = PanicNotes::keep();
+        let outcome = check_folder(&runtime, &folder, &panics);
+        drop(panics);
+        let Outcome::Failed(failures) = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert!(failures[0].starts_with("panicked at "), "{failures:?}");
+        assert!(failures[0].contains("verify.rs"), "{failures:?}");
+        assert!(failures[0].ends_with(": no sum today"), "{failures:?}");
+    }
 }

@@ -31,8 +31,7 @@ pub struct Arguments<'c> {
     writes: &'c [u16],
     /// The first 64 of them as bits, for speed.
     write_mask: u64,
-    /// Whether some of the tensors may share memory, so that each use has to be checked.
-    may_overlap: bool,
+    overlap: Overlap,
     signature: Option<&'c Signature>,
 }
 
@@ -44,8 +43,7 @@ pub(crate) struct Lending<'c> {
     pub(crate) writes: &'c [u16],
     /// The [`mask`] of `writes`.
     pub(crate) write_mask: u64,
-    /// That no argument which is written shares memory with another one.
-    pub(crate) apart: Option<Apart>,
+    pub(crate) overlap: Overlap,
     pub(crate) signature: Option<&'c Signature>,
 }
 
@@ -54,6 +52,19 @@ pub(crate) struct Lending<'c> {
 pub struct TensorList<'a> {
     arguments: &'a Arguments<'a>,
     ids: &'a [Option<ValueId>],
+}
+
+/// Whether tensors of a call may share memory, and what is done about it.
+#[derive(Clone, Copy)]
+pub(crate) enum Overlap {
+    /// No argument that is written shares memory with another one.
+    None(#[allow(dead_code, reason = "it is there to be had")] Apart),
+    /// They may: inputs that an output could overwrite are copied first.
+    Copied,
+    /// They do, from the second call on, for the output is a view of the input. Nothing is
+    /// written through it, unless the operator cannot make a view; then the output goes back to
+    /// the place that was planned for it, which must be another one.
+    View,
 }
 
 impl<'c> Arguments<'c> {
@@ -74,10 +85,10 @@ impl<'c> Arguments<'c> {
             reads: lending.reads.min(ids.len()),
             writes: lending.writes,
             write_mask: lending.write_mask,
-            may_overlap: lending.apart.is_none(),
+            overlap: lending.overlap,
             signature: lending.signature,
         };
-        if arguments.may_overlap {
+        if matches!(arguments.overlap, Overlap::Copied) {
             arguments.mark_outputs()?;
             arguments.copy_overwritten_inputs()?;
         }
@@ -618,8 +629,7 @@ impl<'c> Arguments<'c> {
     #[inline]
     fn read(&self, id: TensorId) -> Result<TensorView<'_>> {
         let tensor = self.peek(id);
-        if self.may_overlap
-            && tensor.copied_in == self.values.call
+        if tensor.copied_in == self.values.call
             && let Some(copy) = tensor.copy
         {
             // SAFETY: the copy was made in this call's scratch, which lives and is not reset for
@@ -641,8 +651,9 @@ impl<'c> Arguments<'c> {
         let storage = self.storage(tensor);
         storage.check(tensor.offset, len)?;
         // SAFETY: the argument is an input (checked by the caller), and shares no memory with an
-        // output: else it would have a copy, unless all arguments are known to be apart. So
-        // nothing changes the shape or the bytes while `self` is borrowed.
+        // output that is written: either that is known, or it would have a copy, or the output is
+        // only written where it does not. So nothing changes the shape or the bytes while `self`
+        // is borrowed.
         let data = unsafe { storage.bytes(tensor.offset, len) };
         Ok(TensorView::trusted(
             tensor.dtype,
@@ -660,8 +671,10 @@ impl<'c> Arguments<'c> {
             Internal,
             "an output was taken twice"
         );
-        if self.may_overlap {
-            self.check_apart_from_taken(id)?;
+        match self.overlap {
+            Overlap::None(_) => {}
+            Overlap::Copied => self.check_apart_from_taken(id)?,
+            Overlap::View => self.send_home(id)?,
         }
         // SAFETY: the tensor is an output of this call that has not been taken, so no view of it
         // is out: where it is an input, too, that has a copy.
@@ -691,6 +704,27 @@ impl<'c> Arguments<'c> {
             &tensor.dim_order,
             data,
         ))
+    }
+
+    /// Moves an output that was a view back to its planned place.
+    #[cold]
+    fn send_home(&self, id: TensorId) -> Result<()> {
+        // SAFETY: no view of this tensor is out: it has not been taken, and it is not an input
+        // (checked next, before anything is written).
+        let tensor = unsafe { &mut *self.values.tensors[id.0 as usize].get() };
+        tensor.go_home();
+        let tensor = self.peek(id);
+        for position in (0..self.reads).filter(|&position| !self.is_written(position)) {
+            self.for_each_tensor(position, |input| {
+                ensure!(
+                    input != id && !self.overlap(self.peek(input), tensor)?,
+                    InvalidProgram,
+                    "a view that has to be a copy shares memory with its source"
+                );
+                Ok(())
+            })?;
+        }
+        Ok(())
     }
 
     /// An error if an output that was taken before shares memory with this one.

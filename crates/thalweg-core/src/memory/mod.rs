@@ -9,16 +9,17 @@
 mod apart;
 mod arguments;
 mod block;
+mod copies;
 mod file;
 mod scratch;
 mod shared;
 mod storage;
 
-pub(crate) use apart::{Apart, Moving};
+pub(crate) use apart::Moving;
 pub use arguments::{Arguments, TensorList};
-pub(crate) use arguments::{Lending, mask};
+pub(crate) use arguments::{Lending, Overlap, mask};
 pub(crate) use block::Block;
 pub(crate) use file::FileBytes;
 pub(crate) use scratch::Scratch;
 pub(crate) use shared::SharedBlock;
-pub(crate) use storage::{Slot, Storage, StorageId, TensorId, TensorSlot, Values};
+pub(crate) use storage::{Place, Slot, Storage, StorageId, TensorId, TensorSlot, Values};

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use thalweg_format::ShapeDynamism;
 
 use super::{Block, FileBytes, SharedBlock};
+use crate::device::{DeviceAddress, DeviceMemory, PinnedMemory};
 use crate::plan::PlannedTensor;
 use crate::tensor;
 use crate::{DType, Result, Scalar, TensorView, ValueId, bail, ensure};
@@ -88,6 +89,8 @@ pub(crate) struct TensorSlot {
     pub(crate) offset: usize,
     /// Bytes that the tensor may grow to; without meaning for storages that grow.
     pub(crate) capacity: usize,
+    /// The planned storage, offset and capacity.
+    home: (StorageId, usize, usize),
     /// The call that writes this tensor, the one that has been given it, and the one that has a
     /// copy of it to read, with the copy.
     pub(super) written_in: u64,
@@ -125,6 +128,38 @@ enum Owner {
     File { _file: FileBytes },
     /// The caller, while a call runs.
     Caller,
+    /// The instance, for memory that a device copies from and to by itself. With the index of the
+    /// device.
+    Pinned {
+        _memory: Box<dyn PinnedMemory>,
+        device: usize,
+    },
+    /// The instance, for memory of the device with this index. The host cannot use it.
+    Device {
+        memory: Box<dyn DeviceMemory>,
+        device: usize,
+    },
+}
+
+/// Where a tensor lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// On the host.
+    Host {
+        data: *mut u8,
+        storage: StorageId,
+        offset: usize,
+        len: usize,
+        /// The index of the device that reaches this memory by itself, if one does.
+        pinned: Option<usize>,
+        writable: bool,
+    },
+    /// On the device with an index.
+    Device {
+        device: usize,
+        address: DeviceAddress,
+        len: usize,
+    },
 }
 
 impl Storage {
@@ -185,6 +220,28 @@ impl Storage {
         })
     }
 
+    /// Memory that the device with this index copies from and to by itself.
+    pub(crate) fn pinned(memory: Box<dyn PinnedMemory>, device: usize) -> Self {
+        Self {
+            data: NonNull::new(memory.as_ptr()).unwrap_or(NonNull::<u64>::dangling().cast()),
+            len: memory.len(),
+            writable: true,
+            owner: Owner::Pinned {
+                _memory: memory,
+                device,
+            },
+        }
+    }
+
+    /// Memory of the device with this index. To the host it has no bytes.
+    pub(crate) fn device(memory: Box<dyn DeviceMemory>, device: usize) -> Self {
+        Self {
+            owner: Owner::Device { memory, device },
+            writable: true,
+            ..Self::caller()
+        }
+    }
+
     /// A place for memory that the caller lends for the time of a call.
     pub(crate) fn caller() -> Self {
         Self {
@@ -208,7 +265,7 @@ impl Storage {
     /// Bytes that this instance alone holds.
     pub(crate) fn owned_bytes(&self) -> usize {
         match &self.owner {
-            Owner::Instance { .. } | Owner::Growing { .. } => self.len,
+            Owner::Instance { .. } | Owner::Growing { .. } | Owner::Pinned { .. } => self.len,
             _ => 0,
         }
     }
@@ -246,14 +303,21 @@ impl Storage {
     /// An error unless `len` bytes at `offset` lie within.
     #[inline]
     pub(super) fn check(&self, offset: usize, len: usize) -> Result<()> {
+        if offset.checked_add(len).is_some_and(|end| end <= self.len) {
+            return Ok(());
+        }
         // Memory that has not been written yet is not there at all in a growing or lent storage.
-        ensure!(
-            offset.checked_add(len).is_some_and(|end| end <= self.len),
+        bail!(
             InvalidProgram,
-            "a tensor of {len} bytes is read that has no memory yet: the program uses it before \
-             anything was written to it"
-        );
-        Ok(())
+            "{}",
+            match self.owner {
+                Owner::Device { .. } => "a tensor on a device is used on the host".to_string(),
+                _ => format!(
+                    "a tensor of {len} bytes is read that has no memory yet: the program uses it \
+                     before anything was written to it"
+                ),
+            }
+        )
     }
 
     /// # Safety
@@ -280,8 +344,13 @@ fn pointer(block: &Block) -> NonNull<u8> {
 }
 
 impl TensorSlot {
-    /// A tensor as planned.
-    pub(crate) fn new(planned: &PlannedTensor, may_move: bool) -> Result<Self> {
+    /// A tensor as planned, or at another place.
+    pub(crate) fn new(
+        planned: &PlannedTensor,
+        place: Option<(StorageId, usize)>,
+        may_move: bool,
+    ) -> Result<Self> {
+        let (storage, offset) = place.unwrap_or((planned.storage, planned.offset));
         let sizes = planned.sizes.clone();
         // The shape of an unbounded tensor is known only when it is written.
         let unbounded = planned.dynamism == ShapeDynamism::DynamicUnbound;
@@ -296,14 +365,20 @@ impl TensorSlot {
             resizable: planned.dynamism != ShapeDynamism::Static,
             len,
             may_move,
-            storage: planned.storage,
-            offset: planned.offset,
+            storage,
+            offset,
             capacity: planned.capacity,
+            home: (storage, offset, planned.capacity),
             written_in: 0,
             taken_in: 0,
             copied_in: 0,
             copy: None,
         })
+    }
+
+    /// Moves the tensor back to its planned place.
+    pub(super) fn go_home(&mut self) {
+        (self.storage, self.offset, self.capacity) = self.home;
     }
 
     /// The shape of the moment.
@@ -389,6 +464,13 @@ impl Values {
         tensor.resize(sizes, !planned)
     }
 
+    /// Makes room for a tensor whose memory grows.
+    pub(super) fn reserve(&mut self, id: TensorId) -> Result<()> {
+        let tensor = self.tensors[id.0 as usize].get_mut();
+        let storage = self.storages[tensor.storage.0 as usize].get_mut();
+        storage.grow(tensor.offset.saturating_add(tensor.len))
+    }
+
     /// A tensor's content, while no call runs.
     pub(crate) fn view(&self, id: TensorId) -> Result<TensorView<'_>> {
         // SAFETY: every change of a tensor or its storage goes through `&mut Values`, and the view
@@ -451,6 +533,80 @@ impl Values {
         if matches!(storage.owner, Owner::Caller) {
             *storage = Storage::caller();
         }
+    }
+
+    /// An address in the memory of a device, `len` bytes of which lie within it.
+    pub(super) fn device_address(
+        &mut self,
+        id: StorageId,
+        offset: usize,
+        len: usize,
+    ) -> Result<DeviceAddress> {
+        let storage = self.storages[id.0 as usize].get_mut();
+        match &storage.owner {
+            Owner::Device { memory, .. }
+                if offset
+                    .checked_add(len)
+                    .is_some_and(|end| end <= memory.len()) =>
+            {
+                Ok(memory.address().offset(offset))
+            }
+            _ => bail!(Internal, "a copy starts beyond its memory on the device"),
+        }
+    }
+
+    /// Where a tensor lies, while no kernel runs, and how many bytes its shape has.
+    pub(crate) fn place(&self, id: TensorId) -> Result<Place> {
+        // SAFETY: as in `view`.
+        let (tensor, storage) = unsafe {
+            let tensor = &*self.tensors[id.0 as usize].get();
+            (tensor, &*self.storages[tensor.storage.0 as usize].get())
+        };
+        let (offset, len) = (tensor.offset, tensor.len);
+        if let Owner::Device { memory, device } = &storage.owner {
+            ensure!(
+                offset
+                    .checked_add(len)
+                    .is_some_and(|end| end <= memory.len()),
+                InvalidProgram,
+                "a tensor ends beyond its memory on the device"
+            );
+            return Ok(Place::Device {
+                device: *device,
+                address: memory.address().offset(offset),
+                len,
+            });
+        }
+        storage.check(offset, len)?;
+        Ok(Place::Host {
+            // SAFETY: checked.
+            data: unsafe { storage.data.as_ptr().add(offset) },
+            storage: tensor.storage,
+            offset,
+            len,
+            pinned: match storage.owner {
+                Owner::Pinned { device, .. } => Some(device),
+                _ => None,
+            },
+            writable: storage.writable,
+        })
+    }
+
+    /// The storage and the bytes of a tensor that lies on the host, as large as it may become.
+    pub(crate) fn host_range(&self, id: TensorId) -> (StorageId, Range<usize>) {
+        // SAFETY: as in `view`.
+        let tensor = unsafe { &*self.tensors[id.0 as usize].get() };
+        let end = tensor
+            .offset
+            .saturating_add(tensor.capacity.max(tensor.len));
+        (tensor.storage, tensor.offset..end)
+    }
+
+    /// The type, shape and order of a tensor.
+    pub(crate) fn layout(&self, id: TensorId) -> (DType, &[usize], &[u8]) {
+        // SAFETY: as in `view`.
+        let tensor = unsafe { &*self.tensors[id.0 as usize].get() };
+        (tensor.dtype, &tensor.sizes, &tensor.dim_order)
     }
 
     /// Whether a tensor lies in state that other instances may write once this call is over.

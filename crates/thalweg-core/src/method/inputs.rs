@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::{Instance, number};
+use crate::device::Use;
 use crate::memory::{Slot, StorageId, TensorId};
 use crate::plan::{InputKind, PlannedTensor};
 use crate::{Error, Input, Result, Scalar, TensorView, ensure};
@@ -51,6 +52,11 @@ impl Instance {
         let plan = self.linked.plan.clone();
         check_tensor(&plan.tensors[id.0 as usize], view)?;
         self.values.resize(id, view.sizes())?;
+        // A copy to a device that an earlier call asked for may still read the input's place.
+        let (storage, range) = self.values.host_range(id);
+        for device in &mut self.devices {
+            device.before_host(storage, &range, Use::Write)?;
+        }
         match lend {
             Some(storage) => {
                 // SAFETY: `run` borrows the method and the inputs for the same lifetime `'m`. Views of
@@ -118,31 +124,27 @@ fn same_order(sizes: &[usize], a: &[u8], b: &[u8]) -> bool {
 
 /// An error unless a number or string is the one that the program was exported for.
 fn check_fixed(kind: &InputKind, input: Input<'_>) -> Result<()> {
-    let (fits, expected) = match kind {
-        InputKind::Fixed(expected) => {
-            let given = match input {
-                Input::Int(value) => Some(Scalar::Int(value)),
-                Input::Double(value) => Some(Scalar::Double(value)),
-                Input::Bool(value) => Some(Scalar::Bool(value)),
-                _ => None,
-            };
-            let fits = given.is_some_and(|given| same_number(*expected, given));
-            (
-                fits,
-                format!("was exported for {} {expected}", expected.kind_name()),
-            )
-        }
-        InputKind::FixedString(expected) => {
-            let fits = matches!(input, Input::String(given) if given == &**expected);
-            (fits, format!("was exported for the string {expected:?}"))
-        }
-        InputKind::Tensor(_) => (false, "takes a tensor".into()),
-        InputKind::Any => (false, "takes a number, a string or none".into()),
+    let fits = match (kind, input) {
+        (InputKind::Fixed(expected), Input::Int(given)) => same_number(*expected, given.into()),
+        (InputKind::Fixed(expected), Input::Double(given)) => same_number(*expected, given.into()),
+        (InputKind::Fixed(expected), Input::Bool(given)) => same_number(*expected, given.into()),
+        (InputKind::FixedString(expected), Input::String(given)) => **expected == *given,
+        _ => false,
     };
     ensure!(
         fits,
         InvalidInput,
-        "the program {expected}, and {} was given",
+        "the program {}, and {} was given",
+        match kind {
+            InputKind::Fixed(expected) => {
+                format!("was exported for {} {expected}", expected.kind_name())
+            }
+            InputKind::FixedString(expected) => {
+                format!("was exported for the string {expected:?}")
+            }
+            InputKind::Tensor(_) => "takes a tensor".into(),
+            InputKind::Any => "takes a number, a string or none".into(),
+        },
         input.describe()
     );
     Ok(())

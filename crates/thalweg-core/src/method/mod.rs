@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 pub use outputs::Outputs;
 
-use crate::link::{LinkedMethod, LinkedStorage};
+use crate::device::{DeviceState, Use};
+use crate::link::{Execution, LinkedMethod, LinkedStorage};
 use crate::memory::Values;
-use crate::memory::{Arguments, Block, Scratch, Slot, Storage, TensorId, TensorSlot};
+use crate::memory::{Arguments, Block, Overlap, Scratch, Slot, Storage, TensorId, TensorSlot};
 use crate::plan::{MethodPlan, Step};
 use crate::{
     Bool, Call, DType, DelegateInstance, Input, KernelCall, MethodInfo, Result, RunOptions,
@@ -32,6 +33,8 @@ pub struct Method {
 
 /// What a call works on, apart from the state that it may share.
 struct Instance {
+    // Devices first: they are dropped first, and then wait until nothing uses the memory any more.
+    devices: Vec<DeviceState>,
     linked: Arc<LinkedMethod>,
     values: Values,
     scratch: Scratch,
@@ -73,7 +76,14 @@ impl Method {
             .iter()
             .map(|storage| {
                 Ok(match storage {
-                    LinkedStorage::Arena(bytes) => Storage::block(Block::zeroed(*bytes)?),
+                    LinkedStorage::Arena {
+                        bytes,
+                        device: Some(device),
+                    } => Storage::pinned(linked.devices[*device].allocate_pinned(*bytes)?, *device),
+                    LinkedStorage::Arena { bytes, .. } => Storage::block(Block::zeroed(*bytes)?),
+                    LinkedStorage::DeviceArena { bytes, device } => {
+                        Storage::device(linked.devices[*device].allocate(*bytes)?, *device)
+                    }
                     LinkedStorage::Constant(bytes) => Storage::file(&bytes.file, &bytes.range)?,
                     LinkedStorage::Copied(block) => Storage::constant(block.clone()),
                     LinkedStorage::State {
@@ -92,8 +102,8 @@ impl Method {
             .iter()
             .enumerate()
             .map(|(index, tensor)| {
-                let may_move = linked.moving.may_move(TensorId(index as u32));
-                TensorSlot::new(tensor, may_move)
+                let id = TensorId(index as u32);
+                TensorSlot::new(tensor, linked.places.of(id), linked.moving.may_move(id))
             })
             .collect::<Result<_>>()?;
         let mut values = Values::new(linked.slots(), tensors, storages);
@@ -105,7 +115,14 @@ impl Method {
             .iter()
             .map(|delegate| delegate.instance())
             .collect::<Result<_>>()?;
+        let copies = linked.executions.len();
+        let devices = linked
+            .devices
+            .iter()
+            .map(|device| DeviceState::new(device.clone(), copies))
+            .collect::<Result<_>>()?;
         let instance = Instance {
+            devices,
             output_copies: linked.plan.outputs.iter().map(|_| None).collect(),
             values,
             scratch: Scratch::new(),
@@ -136,14 +153,10 @@ impl Method {
     pub fn run_with<'m>(
         &'m mut self,
         inputs: &[Input<'m>],
-        options: &RunOptions,
+        options: &RunOptions<'_>,
     ) -> Result<Outputs<'m>> {
         let turn = self.instance.linked.has_state.then(|| self.state.lock());
-        let result = self
-            .instance
-            .set_inputs(inputs)
-            .and_then(|()| self.instance.execute(options))
-            .and_then(|()| self.instance.copy_shared_outputs());
+        let result = self.instance.call(inputs, options);
         drop(turn);
         match result {
             Ok(()) => Ok(Outputs::new(&self.instance)),
@@ -182,8 +195,26 @@ impl Instance {
         &self.linked.plan
     }
 
-    fn execute(&mut self, options: &RunOptions) -> Result<()> {
+    /// A whole call. Whatever happens, what it has asked devices for is remembered at its end.
+    fn call(&mut self, inputs: &[Input<'_>], options: &RunOptions<'_>) -> Result<()> {
+        let mut result = Ok(());
+        for device in &mut self.devices {
+            result = result.and_then(|()| device.begin(options));
+        }
+        result = result
+            .and_then(|()| self.set_inputs(inputs))
+            .and_then(|()| self.execute(options))
+            .and_then(|()| self.finish_outputs());
+        for device in &mut self.devices {
+            let ended = device.end();
+            result = result.and(ended);
+        }
+        result
+    }
+
+    fn execute(&mut self, options: &RunOptions<'_>) -> Result<()> {
         let Self {
+            devices,
             linked,
             values,
             scratch,
@@ -209,11 +240,34 @@ impl Instance {
                     operator,
                     arguments,
                 } => {
-                    let kernel = &linked.kernels[*operator as usize];
-                    let lending = kernel.signature().lending(linked.apart[index]);
                     let ids = plan.arguments(*arguments);
-                    Arguments::new(values, scratch, ids, &lending)
-                        .and_then(|arguments| kernel.run(&KernelCall::new(arguments, threads)))
+                    match linked.executions[index] {
+                        Execution::Kernel(overlap) => {
+                            let kernel = &linked.kernels[*operator as usize];
+                            let lending = kernel.signature().lending(overlap);
+                            values.wait_for_host(devices, ids, &lending).and_then(|()| {
+                                let call = Arguments::new(values, scratch, ids, &lending)?;
+                                kernel.run(&KernelCall::new(call, threads))
+                            })
+                        }
+                        Execution::Upload(_) => values.upload(devices, ids[0], ids[1]),
+                        Execution::Download(_) => values.download(devices, ids[0], ids[1]),
+                        Execution::Copy => values.copy_on_device(devices, ids[0], ids[1]),
+                        Execution::Fetch {
+                            device,
+                            storage,
+                            offset,
+                            to,
+                        } => values.fetch(devices, device, storage, offset, to),
+                        Execution::Elided => values.pass_shape(ids[0], ids[1]),
+                        Execution::View => {
+                            let kernel = &linked.kernels[*operator as usize];
+                            let lending = kernel.signature().lending(Overlap::View);
+                            let call = Arguments::new(values, scratch, ids, &lending);
+                            call.and_then(|call| kernel.run(&KernelCall::new(call, threads)))
+                        }
+                        Execution::Nothing | Execution::Other => Ok(()),
+                    }
                 }
                 Step::Delegate {
                     delegate,
@@ -221,6 +275,7 @@ impl Instance {
                 } => delegates[*delegate as usize].execute(&mut Call {
                     values,
                     scratch,
+                    devices,
                     arguments: plan.arguments(*arguments),
                     options,
                 }),
@@ -231,11 +286,14 @@ impl Instance {
                 Step::JumpIfFalse {
                     condition,
                     destination,
-                } => holds(values, *condition).map(|holds| {
-                    if !holds {
-                        next = *destination as usize;
-                    }
-                }),
+                } => values
+                    .wait_for_value(devices, *condition, Use::Read)
+                    .and_then(|()| holds(values, *condition))
+                    .map(|holds| {
+                        if !holds {
+                            next = *destination as usize;
+                        }
+                    }),
                 // Upstream gives the memory back to an allocator. Here it stays with the tensor,
                 // for the next call will need it again.
                 Step::Free { .. } => Ok(()),

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Instance;
+use crate::device::Use;
 use crate::memory::{Block, Slot};
 use crate::{Output, Result, Scalar, TensorView, Value, bail};
 
@@ -98,9 +99,14 @@ impl fmt::Debug for Outputs<'_> {
 }
 
 impl Instance {
-    /// Copies outputs that lie in state which another method may write as soon as this call is
+    /// Makes outputs readable on the host: waits for copies from devices that still write them,
+    /// and copies those that lie in state, which another method may write as soon as this call is
     /// over.
-    pub(super) fn copy_shared_outputs(&mut self) -> Result<()> {
+    pub(super) fn finish_outputs(&mut self) -> Result<()> {
+        for &value in &self.linked.plan.outputs {
+            self.values
+                .wait_for_value(&mut self.devices, value, Use::Read)?;
+        }
         for (&value, copy) in self.linked.plan.outputs.iter().zip(&mut self.output_copies) {
             let Slot::Tensor(id) = self.values.slot(value)? else {
                 continue;

@@ -105,8 +105,12 @@ impl<'p> Builder<'p> {
             .iter()
             .map(|&value| self.input(value))
             .collect::<Result<_>>()?;
+        let meta = self.method.container_meta.as_ref();
+        let tree = |encoded: &Option<std::borrow::Cow<'_, str>>| encoded.as_deref().map(Into::into);
         Ok(MethodPlan {
             name: self.method.name.to_string(),
+            input_tree: meta.and_then(|meta| tree(&meta.inputs)),
+            output_tree: meta.and_then(|meta| tree(&meta.outputs)),
             values: self.values,
             tensors: self.tensors,
             storages: self.storages,
@@ -254,6 +258,11 @@ impl<'p> Builder<'p> {
         name: &'p str,
     ) -> Result<()> {
         let (_, bytes) = type_and_bytes(tensor)?;
+        ensure!(
+            placement.is_on_host(tensor),
+            Unsupported,
+            "the mutable buffer `{name}` is planned on a device; programs plan state on the host"
+        );
         if let Some(storage) = placement.state(name) {
             ensure!(
                 matches!(&self.storages[storage.0 as usize], PlannedStorage::State { bytes: other, .. } if *other == bytes),

@@ -18,6 +18,10 @@ use crate::{DType, Result, Scalar, ValueId};
 /// A method, resolved.
 pub(crate) struct MethodPlan {
     pub(crate) name: String,
+    /// How inputs nest, as the exporter encoded it.
+    pub(crate) input_tree: Option<String>,
+    /// How outputs nest.
+    pub(crate) output_tree: Option<String>,
     /// By [`ValueId`].
     pub(crate) values: Vec<PlannedValue>,
     /// By [`TensorId`].
@@ -194,12 +198,12 @@ impl MethodPlan {
             })
     }
 
-    /// Bytes that each instance has for itself on the CPU before it first runs.
+    /// Bytes that each instance has for itself on the host before it first runs.
     pub(crate) fn arena_bytes(&self) -> usize {
         self.storages
             .iter()
             .map(|storage| match storage {
-                PlannedStorage::Arena { bytes, .. } => *bytes,
+                PlannedStorage::Arena { bytes, device } if *device == Device::default() => *bytes,
                 _ => 0,
             })
             .fold(0, usize::saturating_add)

@@ -42,6 +42,14 @@ impl<'p> Placement<'p> {
         self.states.get(name).copied()
     }
 
+    /// Whether a planned tensor lies on the host.
+    pub(super) fn is_on_host(&self, tensor: &format::Tensor<'_>) -> bool {
+        let device = tensor
+            .allocation
+            .map(|allocation| self.device(allocation.arena));
+        device.unwrap_or_default() == Device::default()
+    }
+
     /// Remembers where a named buffer was planned.
     pub(super) fn add_state(
         &mut self,

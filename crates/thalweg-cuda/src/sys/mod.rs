@@ -24,6 +24,7 @@ mod kernel;
 mod library;
 mod pinned_memory;
 mod pointer;
+mod programs;
 mod status;
 mod stream;
 mod table;

@@ -12,7 +12,8 @@ use std::ops::Range;
 use thalweg_core::Result;
 
 use super::Compute;
-use super::geometry::{Geometry, Layout};
+use super::geometry::Geometry;
+use crate::ordering::ChannelOrder;
 use crate::products::Matrix;
 
 /// How many elements of columns to have at a time: so many as stay in the cache.
@@ -46,8 +47,8 @@ impl Geometry {
     /// Strides of the matrix with `len` columns.
     fn column_strides(&self, len: usize) -> [usize; 2] {
         match self.large.layout {
-            Layout::ChannelsFirst => [len, 1],
-            Layout::ChannelsLast => [1, self.window()],
+            ChannelOrder::First => [len, 1],
+            ChannelOrder::Last => [1, self.window()],
         }
     }
 
@@ -76,7 +77,7 @@ impl Geometry {
         let (taps, step) = (self.taps(), self.step());
         let [channel_stride, position_stride] = self.large.strides();
         match self.large.layout {
-            Layout::ChannelsFirst => {
+            ChannelOrder::First => {
                 for (row, buffer) in buffer.chunks_exact_mut(len).enumerate() {
                     let image = &image[row / taps * channel_stride..];
                     self.runs(row % taps, block.clone(), |at, count, first| {
@@ -90,7 +91,7 @@ impl Geometry {
                     });
                 }
             }
-            Layout::ChannelsLast => {
+            ChannelOrder::Last => {
                 for tap in 0..taps {
                     self.runs(tap, block.clone(), |at, count, first| {
                         for i in 0..count {
@@ -115,7 +116,7 @@ impl Geometry {
         let (taps, step) = (self.taps(), self.step());
         let [channel_stride, position_stride] = self.large.strides();
         match self.large.layout {
-            Layout::ChannelsFirst => {
+            ChannelOrder::First => {
                 for (row, buffer) in buffer.chunks_exact(len).enumerate() {
                     let image = &mut image[row / taps * channel_stride..];
                     self.runs(row % taps, block.clone(), |at, count, first| {
@@ -125,7 +126,7 @@ impl Geometry {
                     });
                 }
             }
-            Layout::ChannelsLast => {
+            ChannelOrder::Last => {
                 for tap in 0..taps {
                     self.runs(tap, block.clone(), |at, count, first| {
                         for i in 0..count {

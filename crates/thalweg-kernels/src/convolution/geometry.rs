@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use thalweg_core::{Dims, KernelCall, Result, TensorView, bail, ensure};
+use thalweg_core::{Dims, KernelCall, Result, bail, ensure};
 
-use crate::ordering::same_places;
+use crate::ordering::ChannelOrder;
 
 /// Where the operator's parameters are among its arguments, from `stride` to `groups`.
 #[derive(Clone, Copy)]
@@ -36,16 +36,7 @@ pub(super) struct Side {
     /// Channels of all groups.
     pub(super) channels: usize,
     pub(super) sizes: [usize; 3],
-    pub(super) layout: Layout,
-}
-
-/// How the elements of a side lie in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
-    /// Batch, channels, positions.
-    ChannelsFirst,
-    /// Batch, positions, channels.
-    ChannelsLast,
+    pub(super) layout: ChannelOrder,
 }
 
 impl Geometry {
@@ -130,7 +121,7 @@ impl Geometry {
         let side = |channels, sizes| Side {
             channels,
             sizes,
-            layout: Layout::ChannelsFirst,
+            layout: ChannelOrder::First,
         };
         let geometry = Self {
             batch: input[0],
@@ -226,8 +217,8 @@ impl Side {
     /// Distance of channels, and of positions, in elements.
     pub(super) fn strides(&self) -> [usize; 2] {
         match self.layout {
-            Layout::ChannelsFirst => [self.positions(), 1],
-            Layout::ChannelsLast => [1, self.channels],
+            ChannelOrder::First => [self.positions(), 1],
+            ChannelOrder::Last => [1, self.channels],
         }
     }
 
@@ -243,34 +234,6 @@ impl Side {
             sizes.push(size)?;
         }
         Ok(sizes)
-    }
-}
-
-impl Layout {
-    /// The layout of a tensor, if it is one of the two; `preferred` if it is both.
-    pub(super) fn of(sizes: &[usize], dim_order: &[u8], preferred: Self) -> Option<Self> {
-        let other = match preferred {
-            Self::ChannelsFirst => Self::ChannelsLast,
-            Self::ChannelsLast => Self::ChannelsFirst,
-        };
-        [preferred, other]
-            .into_iter()
-            .find(|layout| same_places(sizes, dim_order, layout.order(sizes.len())))
-    }
-
-    /// The layout to read a tensor in: its own, or channels first.
-    pub(super) fn to_read(view: &TensorView<'_>, preferred: Self) -> Self {
-        Self::of(view.sizes(), view.dim_order(), preferred).unwrap_or(Self::ChannelsFirst)
-    }
-
-    /// The dim order.
-    pub(super) fn order(self, rank: usize) -> &'static [u8] {
-        match (self, rank) {
-            (Self::ChannelsLast, 3) => &[0, 2, 1],
-            (Self::ChannelsLast, 4) => &[0, 2, 3, 1],
-            (Self::ChannelsLast, 5) => &[0, 2, 3, 4, 1],
-            _ => &[0, 1, 2, 3, 4][..rank.min(5)],
-        }
     }
 }
 

@@ -14,9 +14,9 @@ use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, TensorView, TensorV
 
 use crate::dispatch::dispatch;
 use crate::float::{Float, Real, compute_into, widened};
-use crate::ordering::{fill_in_order, laid_out};
+use crate::ordering::{ChannelOrder, fill_in_order, laid_out};
 use crate::products::Factor;
-use geometry::{Geometry, Layout, Positions};
+use geometry::{Geometry, Positions};
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
@@ -67,36 +67,41 @@ fn convolution<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> 
         None => None,
     };
     // Each side stays in its own order, if it is one of the two that there are loops for.
-    let guess = Layout::of(&sizes, out.dim_order(), Layout::ChannelsFirst);
-    let layout_in = Layout::to_read(&input, guess.unwrap_or(Layout::ChannelsFirst));
+    let guess = ChannelOrder::of(&sizes, out.dim_order(), true, ChannelOrder::First);
+    let layout_in = own_order(&input, guess.unwrap_or(ChannelOrder::First));
     let layout_out =
-        Layout::of(&sizes, out.dim_order(), layout_in).unwrap_or(Layout::ChannelsFirst);
+        ChannelOrder::of(&sizes, out.dim_order(), true, layout_in).unwrap_or(ChannelOrder::First);
     (geometry.large.layout, geometry.small.layout) = if transposed {
         (layout_out, layout_in)
     } else {
         (layout_in, layout_out)
     };
-    let data = read_as::<T>(call, input, layout_in.order(rank))?;
+    let data = read_as::<T>(call, input, layout_in.dim_order(true, rank - 2))?;
     let [large_per_group, small_per_group] = geometry.channels_per_group();
     let depthwise = !transposed
         && large_per_group == 1
         && !geometry.is_pointwise()
         && layout_in == layout_out
-        && (layout_in == Layout::ChannelsFirst || small_per_group == 1);
+        && (layout_in == ChannelOrder::First || small_per_group == 1);
     let order = match (depthwise, layout_in) {
-        (true, Layout::ChannelsLast) => taps_first(rank),
-        _ => geometry.large.layout.order(rank),
+        (true, ChannelOrder::Last) => taps_first(rank),
+        _ => geometry.large.layout.dim_order(true, rank - 2),
     };
     let weight = read_as::<T>(call, weight, order)?;
-    write_as::<T>(call, &mut out, layout_out.order(rank), |out| {
-        if transposed {
-            geometry.backward(call, data, weight, bias, out)
-        } else if depthwise {
-            geometry.forward_depthwise(call, data, weight, bias, out)
-        } else {
-            geometry.forward(call, data, weight, bias, out)
-        }
-    })
+    write_as::<T>(
+        call,
+        &mut out,
+        layout_out.dim_order(true, rank - 2),
+        |out| {
+            if transposed {
+                geometry.backward(call, data, weight, bias, out)
+            } else if depthwise {
+                geometry.forward_depthwise(call, data, weight, bias, out)
+            } else {
+                geometry.forward(call, data, weight, bias, out)
+            }
+        },
+    )
 }
 
 fn backward<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> {
@@ -123,9 +128,9 @@ fn backward<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> {
         "{}: {mask:?} does not say of three outputs which to compute",
         call.name(10)
     );
-    let layout = Layout::to_read(&input, Layout::ChannelsFirst);
+    let layout = own_order(&input, ChannelOrder::First);
     (geometry.large.layout, geometry.small.layout) = (layout, layout);
-    let order = layout.order(rank);
+    let order = layout.dim_order(true, rank - 2);
     let gradient = read_as::<T>(call, gradient, order)?;
     let shape = Dims::from_slice(weight.sizes())?;
     if mask[0] {
@@ -157,13 +162,13 @@ fn backward<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> {
         compute_into::<T>(call, out.data_mut::<T>()?, |out| {
             out.fill(num_traits::Zero::zero());
             match layout {
-                Layout::ChannelsFirst => {
+                ChannelOrder::First => {
                     let positions = output.positions();
                     for (index, plane) in gradient.chunks_exact(positions.max(1)).enumerate() {
                         out[index % channels] += plane.iter().copied().sum();
                     }
                 }
-                Layout::ChannelsLast => {
+                ChannelOrder::Last => {
                     for position in gradient.chunks_exact(channels.max(1)) {
                         out.iter_mut().zip(position).for_each(|(sum, x)| *sum += *x);
                     }
@@ -175,11 +180,16 @@ fn backward<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The order to read a tensor in: its own, or channels first.
+fn own_order(view: &TensorView<'_>, preferred: ChannelOrder) -> ChannelOrder {
+    ChannelOrder::of(view.sizes(), view.dim_order(), true, preferred).unwrap_or(ChannelOrder::First)
+}
+
 /// The elements in a dim order, in the type of computation.
 fn read_as<'a, T: Float>(
     call: &'a KernelCall<'_>,
     view: TensorView<'a>,
-    order: &[u8],
+    order: &'a [u8],
 ) -> Result<&'a [T::Compute]> {
     widened(call, laid_out::<T>(call, view, order)?)
 }

@@ -4,7 +4,8 @@
 use thalweg_core::{KernelCall, Result};
 
 use super::Compute;
-use super::geometry::{Geometry, Layout};
+use super::geometry::Geometry;
+use crate::ordering::ChannelOrder;
 use crate::parallel::for_each_chunk;
 use crate::products::{Matrix, MatrixMut};
 
@@ -138,7 +139,7 @@ impl Geometry {
             return Ok(());
         }
         match self.small.layout {
-            Layout::ChannelsFirst => {
+            ChannelOrder::First => {
                 let [_, per_group] = self.channels_per_group();
                 let (len, strides) = (self.large.len(), self.large.strides());
                 for_each_chunk(call.threads(), work, small, positions, |index, out| {
@@ -160,7 +161,7 @@ impl Geometry {
                     Ok(())
                 })
             }
-            Layout::ChannelsLast => {
+            ChannelOrder::Last => {
                 let lines = self.small.sizes[0] * rows;
                 let line = width * channels;
                 let len = self.large.len();
@@ -194,7 +195,7 @@ impl Geometry {
     /// there is none, and nothing was written.
     fn start<T: Compute>(
         &self,
-        layout: Layout,
+        layout: ChannelOrder,
         channels: usize,
         bias: Option<&[T]>,
         out: &mut [T],
@@ -203,12 +204,12 @@ impl Geometry {
             return 0.0;
         };
         match layout {
-            Layout::ChannelsLast => {
+            ChannelOrder::Last => {
                 for out in out.chunks_exact_mut(channels) {
                     out.copy_from_slice(bias);
                 }
             }
-            Layout::ChannelsFirst => {
+            ChannelOrder::First => {
                 let positions = out.len() / (self.batch * channels);
                 for (index, out) in out.chunks_exact_mut(positions).enumerate() {
                     out.fill(bias[index % channels]);
@@ -265,6 +266,16 @@ fn add_scaled<T: Compute>(to: &mut [T], from: &[T], step: usize, weight: T) {
         1 => {
             for (to, from) in to.iter_mut().zip(from) {
                 *to += weight * *from;
+            }
+        }
+        2 => {
+            // In pairs, which can be loaded by vectors.
+            let Some((last, to)) = to.split_last_mut() else {
+                return;
+            };
+            *last += weight * from[2 * to.len()];
+            for (to, from) in to.iter_mut().zip(from.as_chunks::<2>().0) {
+                *to += weight * from[0];
             }
         }
         _ => {

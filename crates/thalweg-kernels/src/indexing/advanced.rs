@@ -7,8 +7,10 @@ use thalweg_core::{
 use super::blocks::Blocks;
 use super::masks::{nonzero_positions, truth};
 use super::{offsets, out_of_range, positions};
+use crate::broadcast::broadcast_shapes;
 use crate::copying::copy;
-use crate::layout::{Layout, broadcast_shape, wrap_index};
+use crate::dims::wrap_index;
+use crate::layout::Layout;
 use crate::strided::Walk;
 
 pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -122,7 +124,7 @@ impl<'a> Selection<'a> {
                     "there are too many indices for a tensor of shape {sizes:?}"
                 );
                 let sizes = Dims::from_slice(index.sizes())?;
-                shape = broadcast_shape(&shape, &sizes)?;
+                shape = broadcast_shapes(&shape, &sizes)?;
                 let positions = positions(call, &index)?;
                 indices[dim] = Some(Index { positions, sizes });
                 dim += 1;
@@ -139,7 +141,7 @@ impl<'a> Selection<'a> {
             let truth = truth(call, &index)?;
             let count = truth.iter().filter(|&&t| t != 0).count();
             let sizes = Dims::from_slice(&[count])?;
-            shape = broadcast_shape(&shape, &sizes)?;
+            shape = broadcast_shapes(&shape, &sizes)?;
             let all = call.temporary::<i64>(numel(&[count, index.rank()])?)?;
             nonzero_positions(truth, index.sizes(), all, [1, count]);
             for (offset, _) in index.sizes().iter().enumerate() {

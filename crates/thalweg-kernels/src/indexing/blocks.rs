@@ -1,10 +1,11 @@
 //! Parts of a tensor that all have the same shape, at places that indices say.
 
 use bytemuck::Pod;
-use thalweg_core::{Element, Result, TensorView, TensorViewMut, ensure};
+use thalweg_core::{Element, Result, TensorView, TensorViewMut};
 
-use crate::copying::{elements, elements_mut};
+use crate::copying::check_same_type;
 use crate::dispatch::{dispatch, dispatch_size};
+use crate::elements::{elements, elements_mut};
 use crate::strided::Walk;
 
 /// Blocks of one tensor and the blocks of another one that go there, in order.
@@ -26,7 +27,7 @@ impl Blocks<'_> {
         target: &mut TensorViewMut<'_>,
         source: &TensorView<'_>,
     ) -> Result<()> {
-        same_type(target, source)?;
+        check_same_type(target, source)?;
         let (target, bytes) = (target.bytes_mut(), source.bytes());
         dispatch_size!(source.dtype().size() => T, {
             let (target, source) = (elements_mut::<T>(target)?, elements::<T>(bytes)?);
@@ -49,7 +50,7 @@ impl Blocks<'_> {
         target: &mut TensorViewMut<'_>,
         source: &TensorView<'_>,
     ) -> Result<()> {
-        same_type(target, source)?;
+        check_same_type(target, source)?;
         let walk = Walk::new(self.sizes, [self.target_strides, self.source_strides])?;
         dispatch!(source.dtype(), all => T, {
             let (target, source) = (target.data_mut::<T>()?, source.data::<T>()?);
@@ -78,18 +79,6 @@ impl Blocks<'_> {
             }
         }
     }
-}
-
-/// An error unless elements can be moved from one tensor to the other as they are.
-pub(super) fn same_type(target: &TensorViewMut<'_>, source: &TensorView<'_>) -> Result<()> {
-    ensure!(
-        target.dtype() == source.dtype(),
-        InvalidInput,
-        "elements of type {} cannot be put into a tensor of {}",
-        source.dtype(),
-        target.dtype()
-    );
-    Ok(())
 }
 
 /// Addition as tensors do it: integers wrap, and of booleans it is "or".

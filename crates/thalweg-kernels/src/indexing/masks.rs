@@ -5,10 +5,11 @@ use thalweg_core::{
     Bool, DType, Dims, KernelCall, KernelRegistry, MAX_RANK, Result, TensorView, ensure,
 };
 
-use super::blocks::same_type;
-use crate::copying::{copy, elements, elements_mut};
+use crate::broadcast::broadcast_shapes;
+use crate::copying::{check_same_type, copy};
 use crate::dispatch::{dispatch, dispatch_size};
-use crate::layout::{Layout, broadcast_shape};
+use crate::elements::{elements, elements_mut};
+use crate::layout::Layout;
 use crate::strided::Walk;
 
 pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -108,7 +109,7 @@ impl<'a> Masked<'a> {
             "a mask is of booleans, not of {}",
             mask.dtype()
         );
-        let sizes = broadcast_shape(tensor.sizes(), mask.sizes())?;
+        let sizes = broadcast_shapes(tensor.sizes(), mask.sizes())?;
         let layout = Layout::of(mask)?.broadcast(&sizes)?;
         let tensor = Layout::of(tensor)?.broadcast(&sizes)?;
         Ok(Self {
@@ -144,7 +145,7 @@ fn masked_select(call: &KernelCall<'_>) -> Result<()> {
     let (input, mask) = (call.tensor(0)?, call.tensor(1)?);
     let masked = Masked::new(&input, &mask)?;
     let mut out = call.output(2, &[masked.count()])?;
-    same_type(&out, &input)?;
+    check_same_type(&out, &input)?;
     let (target, source) = (out.bytes_mut(), input.bytes());
     dispatch_size!(input.dtype().size() => T, {
         let (target, source) = (elements_mut::<T>(target)?, elements::<T>(source)?);
@@ -168,7 +169,7 @@ fn masked_scatter(call: &KernelCall<'_>) -> Result<()> {
         source.numel()
     );
     let mut out = call.output(3, &masked.sizes)?;
-    same_type(&out, &source)?;
+    check_same_type(&out, &source)?;
     let to = Layout::of_output(&out)?;
     copy(&mut out, &to, &input, &masked.tensor, call.threads())?;
     let masked = Masked::new(&out.view(), &mask)?;

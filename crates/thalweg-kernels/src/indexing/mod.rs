@@ -7,12 +7,15 @@ mod scattering;
 #[cfg(test)]
 mod tests;
 
-use thalweg_core::{DType, Dims, KernelCall, KernelRegistry, Result, TensorView, bail, ensure};
+use thalweg_core::{
+    DType, Dims, KernelCall, KernelRegistry, Result, TensorView, bail, ensure, identity_order,
+};
 
 use self::blocks::Blocks;
-use crate::conversion::convert;
-use crate::copying::copy_strided;
-use crate::layout::{Layout, wrap_dim};
+use crate::conversion::converted;
+use crate::dims::wrap_dim;
+use crate::layout::Layout;
+use crate::ordering::in_order;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
@@ -118,20 +121,8 @@ pub(crate) fn positions<'a>(call: &'a KernelCall<'_>, index: &TensorView<'a>) ->
         "elements of type {} are not indices",
         index.dtype()
     );
-    if index.dtype() == DType::I64 && index.is_row_major() {
-        return index.data();
-    }
-    let mut bytes = index.bytes();
-    if !index.is_row_major() {
-        let sorted = call.temporary::<u8>(bytes.len())?;
-        let (to, from) = (Layout::row_major(index.sizes())?, Layout::of(index)?);
-        copy_strided(sorted, &to, bytes, &from, index.dtype().size(), 1)?;
-        bytes = sorted;
-    }
-    let positions = call.temporary::<i64>(index.numel())?;
-    let target = bytemuck::cast_slice_mut(positions);
-    convert(target, DType::I64, bytes, index.dtype())?;
-    Ok(positions)
+    let index = in_order(call, *index, identity_order(index.rank())?)?;
+    converted(call, index.bytes(), index.dtype())
 }
 
 /// Where in memory each position of a layout lies, in logical order.

@@ -1,15 +1,15 @@
 //! Reading and writing along one dimension, with an index for each element.
 
-use thalweg_core::{
-    DType, Dims, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, ensure,
-};
+use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, ensure};
 
-use super::blocks::{Plus, same_type};
-use super::checked;
-use crate::conversion::{convert, encode};
-use crate::copying::{copy, elements, elements_mut};
+use super::blocks::Plus;
+use super::{checked, positions};
+use crate::conversion::encode;
+use crate::copying::{check_same_type, copy};
+use crate::dims::wrap_dim;
 use crate::dispatch::{dispatch, dispatch_size};
-use crate::layout::{Layout, wrap_dim};
+use crate::elements::{elements, elements_mut};
+use crate::layout::Layout;
 use crate::strided::Walk;
 
 pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -38,7 +38,7 @@ pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
 fn gather(call: &KernelCall<'_>) -> Result<()> {
     let (input, index) = (call.tensor(0)?, call.tensor(2)?);
     let mut out = call.output(4, index.sizes())?;
-    same_type(&out, &input)?;
+    check_same_type(&out, &input)?;
     let to = Layout::of_output(&out)?;
     let along = Along::new(call, &Layout::of(&input)?, &index, &to)?;
     let (target, source) = (out.bytes_mut(), input.bytes());
@@ -52,7 +52,7 @@ fn gather(call: &KernelCall<'_>) -> Result<()> {
 fn scatter(call: &KernelCall<'_>) -> Result<()> {
     let (index, source) = (call.tensor(2)?, call.tensor(3)?);
     let mut out = copied(call, 4)?;
-    same_type(&out, &source)?;
+    check_same_type(&out, &source)?;
     let along = Along::new(
         call,
         &Layout::of_output(&out)?,
@@ -90,7 +90,7 @@ fn scatter_value(call: &KernelCall<'_>) -> Result<()> {
 fn scatter_add(call: &KernelCall<'_>) -> Result<()> {
     let (index, source) = (call.tensor(2)?, call.tensor(3)?);
     let mut out = copied(call, 4)?;
-    same_type(&out, &source)?;
+    check_same_type(&out, &source)?;
     let along = Along::new(
         call,
         &Layout::of_output(&out)?,
@@ -149,17 +149,8 @@ impl<'a> Along<'a> {
             indexed.sizes,
             other.sizes
         );
-        let data = match index.dtype() {
-            DType::I64 => index.data()?,
-            DType::I32 => {
-                let wide = call.temporary::<i64>(index.numel())?;
-                let target = bytemuck::cast_slice_mut(wide);
-                convert(target, DType::I64, index.bytes(), index.dtype())?;
-                wide
-            }
-            other => thalweg_core::bail!(InvalidInput, "elements of type {other} are not indices"),
-        };
-        let line = Layout::of(index)?;
+        let data = positions(call, index)?;
+        let line = Layout::row_major(sizes)?;
         let (size, stride) = match rank {
             0 => (1, 1),
             _ => (indexed.sizes[dim], indexed.strides[dim]),

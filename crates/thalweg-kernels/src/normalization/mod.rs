@@ -7,13 +7,14 @@
 mod tests;
 
 use thalweg_core::{
-    Dims, Element, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, bail, ensure,
+    Dims, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, bail, ensure,
     identity_order, numel,
 };
 
+use crate::conversion::converted;
 use crate::dispatch::dispatch;
 use crate::float::{Float, Real, compute_into, widened};
-use crate::ordering::{around, fill_in_order, laid_out};
+use crate::ordering::{around, fill_in_order, in_order, laid_out};
 use crate::parallel::for_each_chunk;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -115,8 +116,12 @@ fn layer_norm<T: Float>(call: &KernelCall<'_>) -> Result<()> {
     })?;
     let mut sizes = Dims::from_slice(sizes)?;
     sizes[outer..].fill(1);
-    store(call.output(6, &sizes)?, stats.iter().step_by(2))?;
-    store(call.output(7, &sizes)?, stats.iter().skip(1).step_by(2))
+    store(call, call.output(6, &sizes)?, stats.iter().step_by(2))?;
+    store(
+        call,
+        call.output(7, &sizes)?,
+        stats.iter().skip(1).step_by(2),
+    )
 }
 
 fn group_norm<T: Float>(call: &KernelCall<'_>) -> Result<()> {
@@ -160,8 +165,13 @@ fn group_norm<T: Float>(call: &KernelCall<'_>) -> Result<()> {
             })
         })
     })?;
-    store(call.output(9, &[batch, groups])?, stats.iter().step_by(2))?;
     store(
+        call,
+        call.output(9, &[batch, groups])?,
+        stats.iter().step_by(2),
+    )?;
+    store(
+        call,
         call.output(10, &[batch, groups])?,
         stats.iter().skip(1).step_by(2),
     )
@@ -218,6 +228,8 @@ fn batch_norm_of<T: Float>(
         channels
     };
     if let Running::Update(mean, variance) = running {
+        check_running(&mean.view(), channels)?;
+        check_running(&variance.view(), channels)?;
         let count = data.len() / channels.max(1);
         let unbiased = count as f64 / count.saturating_sub(1) as f64;
         update(mean, momentum, stats.iter().step_by(2).copied())?;
@@ -244,7 +256,7 @@ fn batch_norm_of<T: Float>(
     })?;
     let save = |position: usize, skip: usize| {
         let stats = stats.chunks_exact(2).take(saved).map(|stats| &stats[skip]);
-        store(call.output(position, &[saved])?, stats)
+        store(call, call.output(position, &[saved])?, stats)
     };
     save(first_out + 1, 0)?;
     save(first_out + 2, 1)
@@ -364,19 +376,15 @@ fn parameter<'a, R: Real>(
         call.name(position),
         view.sizes()
     );
-    let order = identity_order(sizes.len())?;
-    dispatch!(view.dtype(), float => T, {
-        type Wide = <T as Float>::Compute;
-        let data = widened(call, laid_out::<T>(call, view, order)?)?;
-        if Wide::DTYPE == R::DTYPE {
-            return Ok(Some(bytemuck::cast_slice(data)));
-        }
-        let converted = call.temporary::<R>(data.len())?;
-        for (to, from) in converted.iter_mut().zip(data) {
-            *to = R::of(from.double());
-        }
-        Ok(Some(converted))
-    })
+    ensure!(
+        view.dtype().is_float(),
+        Unsupported,
+        "{} has elements of type {}, not floating-point numbers",
+        call.name(position),
+        view.dtype()
+    );
+    let view = in_order(call, view, identity_order(sizes.len())?)?;
+    Ok(Some(converted(call, view.bytes(), view.dtype())?))
 }
 
 /// Reads one number for each channel.
@@ -385,12 +393,7 @@ fn load<'s>(
     channels: usize,
     stats: impl Iterator<Item = &'s mut f64>,
 ) -> Result<()> {
-    ensure!(
-        view.sizes() == [channels],
-        Operator,
-        "a mean or variance of shape {:?} does not fit {channels} channels",
-        view.sizes()
-    );
+    check_running(view, channels)?;
     dispatch!(view.dtype(), float => T, {
         for (stat, value) in stats.zip(view.data::<T>()?) {
             *stat = value.widen().double();
@@ -399,16 +402,30 @@ fn load<'s>(
     })
 }
 
-/// Writes means or deviations in the type of the output.
+fn check_running(view: &TensorView<'_>, channels: usize) -> Result<()> {
+    ensure!(
+        view.sizes() == [channels],
+        Operator,
+        "a mean or variance of shape {:?} does not fit {channels} channels",
+        view.sizes()
+    );
+    Ok(())
+}
+
+/// Writes means or deviations in the type and dim order of the output.
 fn store<'s, R: Real>(
+    call: &KernelCall<'_>,
     mut out: TensorViewMut<'_>,
     stats: impl Iterator<Item = &'s R>,
 ) -> Result<()> {
+    let order = identity_order(out.rank())?;
     dispatch!(out.dtype(), float => T, {
-        for (out, stat) in out.data_mut::<T>()?.iter_mut().zip(stats) {
-            *out = T::narrow(Real::of(stat.double()));
-        }
-        Ok(())
+        fill_in_order::<T>(call, &mut out, order, |out| {
+            for (out, stat) in out.iter_mut().zip(stats) {
+                *out = T::narrow(Real::of(stat.double()));
+            }
+            Ok(())
+        })
     })
 }
 

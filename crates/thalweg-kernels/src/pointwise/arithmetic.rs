@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use thalweg_core::{DType, KernelCall, KernelRegistry, Result, Scalar, bail, ensure};
+use thalweg_core::{DType, KernelCall, KernelRegistry, Result, Scalar, bail, bf16, ensure, f16};
 
-use super::number::{Number, Real};
 use super::{Operand, Pointwise, pairs, promote, scalar, tensor};
 use crate::compute::{constant, dispatch_compute};
+use crate::number::{Number, Ordered};
 use crate::promotion::to_float;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -212,9 +212,23 @@ macro_rules! division {
 
 division! {
     divide_floor: quotient_floor, with_precise_scalars;
-    divide_trunc: quotient_trunc, with_precise_scalars;
+    divide_trunc_wide: quotient_trunc, with_precise_scalars;
     fmod: fmod;
     remainder: remainder;
+}
+
+/// PyTorch rounds a quotient of halves before it drops the fraction, unless it divides by a number.
+fn divide_trunc(call: &KernelCall<'_>, other: Operand<'_>, out: usize) -> Result<()> {
+    let operands = [tensor(call, 0)?, other];
+    let is_number = !matches!(other, Operand::Tensor(tensor) if tensor.rank() > 0);
+    let round: fn(f32) -> f32 = match promote(&operands)? {
+        DType::F16 if !is_number => |quotient| f16::from_f32(quotient).to_f32(),
+        DType::BF16 if !is_number => |quotient| bf16::from_f32(quotient).to_f32(),
+        _ => return divide_trunc_wide(call, other, out),
+    };
+    Pointwise::promoted(call, operands, out)?
+        .with_precise_scalars()
+        .run(&pairs(|a: f32, b: f32| round(a / b).trunc()))
 }
 
 fn power(call: &KernelCall<'_>, base: Operand<'_>, exponent: Operand<'_>) -> Result<()> {

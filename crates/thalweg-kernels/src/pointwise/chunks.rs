@@ -6,25 +6,31 @@
 //! Then the operator's function runs over slices, which the compiler turns into vector
 //! instructions, and the result is converted to the output's type where it differs.
 
-use rayon::prelude::*;
-use thalweg_core::{DType, Dims, Result, Scalar, TensorView, TensorViewMut, is_row_major};
+use thalweg_core::{DType, Dims, Result, Scalar, TensorView, TensorViewMut};
 
-use crate::broadcast::broadcast_strides;
-use crate::compute::{Compute, constant, elements_mut, gather, load, store_bytes, through};
-use crate::compute::{number, through_all};
+use crate::cast::cast_scalar;
+use crate::compute::{Compute, constant, gather, load, store_bytes, through, through_all};
 use crate::dispatch::dispatch;
+use crate::elements::elements_mut;
+use crate::layout::Layout;
+use crate::ordering::same_places;
+use crate::parallel::for_each_chunk;
 use crate::strided::Walk;
 
 /// Elements of a chunk: a few buffers of them fit into the first-level cache.
 pub(crate) const CHUNK: usize = 512;
 
-/// Below this many elements, waking other threads costs more than they save.
-const PARALLEL: usize = 1 << 15;
+/// Simple operations that an element counts as when threads are to share the work.
+const WORK: usize = 4;
 
 /// What an operator does with a chunk: as many elements of each operand as of the result.
 pub(crate) type ChunkFn<'f, C, P, const N: usize> = dyn Fn([&[C]; N], &mut [P]) + Sync + 'f;
 
 /// An operand as the loop sees it.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "they live on the stack of a call"
+)]
 pub(crate) enum Source<'a, C> {
     /// The same value everywhere.
     Constant(C),
@@ -52,15 +58,17 @@ impl<'a, C: Compute> Source<'a, C> {
             matches!(common, DType::F16 | DType::BF16) && dtype != common && dtype != DType::Bool;
         let narrowed = narrows.then_some(common);
         if tensor.sizes() == out.sizes()
-            && (tensor.dim_order() == out.dim_order()
-                || (tensor.is_row_major() && is_row_major(out.sizes(), out.dim_order())))
+            && same_places(tensor.sizes(), tensor.dim_order(), out.dim_order())
         {
             if dtype == C::DTYPE && !narrows {
                 return Ok(Self::Direct(tensor.data()?));
             }
             return Ok(Self::Linear(tensor, narrowed));
         }
-        let strides = broadcast_strides(&tensor, out.sizes())?;
+        let strides = Layout::of(&tensor)?.broadcast(out.sizes())?.strides;
+        if out.numel() == 0 {
+            return Ok(Self::Direct(&[]));
+        }
         if tensor.numel() == 1 {
             let mut value = [C::default()];
             let value = load(&tensor, 0, 0, &mut value)?[0];
@@ -84,7 +92,7 @@ impl<'a, C: Compute> Source<'a, C> {
     /// A number that keeps its precision next to f16 and bf16, as in products and quotients.
     pub(crate) fn precise_scalar(value: Scalar, common: DType) -> Result<Self> {
         if common.is_float() {
-            return Ok(Self::Constant(number(value)));
+            return Ok(Self::Constant(cast_scalar(value)));
         }
         Self::scalar(value, common)
     }
@@ -170,15 +178,15 @@ pub(crate) fn map<C: Compute, P: Compute, const N: usize>(
     if numel == 0 {
         return Ok(());
     }
-    if threads <= 1 || numel < PARALLEL {
-        return map_part(dtype, out.bytes_mut(), 0, &sources, f);
-    }
-    let chunks = numel.div_ceil(CHUNK);
-    let part = chunks.div_ceil(threads) * CHUNK;
-    out.bytes_mut()
-        .par_chunks_mut(part * dtype.size())
-        .enumerate()
-        .try_for_each(|(index, bytes)| map_part(dtype, bytes, index * part, &sources, f))
+    let part = numel.div_ceil(CHUNK).div_ceil(threads.max(1)) * CHUNK;
+    let (bytes, len) = (out.bytes_mut(), part * dtype.size());
+    for_each_chunk(
+        threads,
+        numel.saturating_mul(WORK),
+        bytes,
+        len,
+        |index, bytes| map_part(dtype, bytes, index * part, &sources, f),
+    )
 }
 
 /// The part of the output that starts at position `first`.
@@ -259,5 +267,35 @@ impl<C: Compute, const N: usize> Buffers<C, N> {
             *operand = source.chunk(start, &mut buffer[..len])?;
         }
         Ok(operands)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_share_the_output() {
+        let columns = (1 << 12) + 3;
+        let numel = 9 * columns;
+        let x: Vec<i64> = (0..numel as i64).collect();
+        let y: Vec<i32> = (0..columns as i32).collect();
+        let sizes = [9, columns];
+        for threads in [1, 2, 7] {
+            let mut sums = vec![0i64; numel];
+            let mut out = TensorViewMut::from_slice(&mut sums, &sizes).unwrap();
+            let x = TensorView::from_slice(&x, &sizes).unwrap();
+            let y = TensorView::from_slice(&y, &sizes[1..]).unwrap();
+            let sources = [x, y].map(|x| Source::tensor(x, &out, DType::I64).unwrap());
+            map::<i64, i64, 2>(&mut out, threads, sources, &|[a, b], out| {
+                for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+                    *out = a + b;
+                }
+            })
+            .unwrap();
+            for (i, sum) in sums.into_iter().enumerate() {
+                assert_eq!(sum as usize, i + i % columns);
+            }
+        }
     }
 }

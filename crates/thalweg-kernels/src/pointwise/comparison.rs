@@ -2,27 +2,27 @@
 
 use thalweg_core::{Bool, DType, KernelCall, KernelRegistry, Result};
 
-use super::number::Integer;
 use super::{Operand, Pointwise, each, pairs, scalar, tensor};
 use crate::compute::dispatch_compute;
+use crate::number::Integer;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     /// Registers an operator of two tensors, and of a tensor and a number.
     macro_rules! operators {
-        ($($name:literal => $run:path;)*) => {
+        ($scalar:literal: $($name:literal => $run:path;)*) => {
             $(
                 registry.register(
                     concat!("aten::", $name, ".Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"),
                     |call| $run(call, tensor(call, 1)?),
                 )?;
                 registry.register(
-                    concat!("aten::", $name, ".Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"),
+                    concat!("aten::", $name, ".", $scalar, "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"),
                     |call| $run(call, scalar(call, 1)?),
                 )?;
             )*
         };
     }
-    operators! {
+    operators! { "Scalar_out":
         "eq" => eq;
         "ne" => ne;
         "lt" => lt;
@@ -33,21 +33,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "bitwise_or" => bitwise_or;
         "bitwise_xor" => bitwise_xor;
     }
-    macro_rules! shifts {
-        ($($name:literal => $run:path;)*) => {
-            $(
-                registry.register(
-                    concat!("aten::", $name, ".Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"),
-                    |call| $run(call, tensor(call, 1)?),
-                )?;
-                registry.register(
-                    concat!("aten::", $name, ".Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"),
-                    |call| $run(call, scalar(call, 1)?),
-                )?;
-            )*
-        };
-    }
-    shifts! {
+    operators! { "Tensor_Scalar_out":
         "bitwise_left_shift" => bitwise_left_shift;
         "bitwise_right_shift" => bitwise_right_shift;
     }

@@ -2,9 +2,9 @@
 
 use thalweg_core::{DType, KernelCall, KernelRegistry, Result, Scalar, ensure};
 
-use super::number::Real;
 use super::{Operand, Pointwise, each, pairs, promote, scalar, tensor, triples};
 use crate::compute::{constant, dispatch_compute};
+use crate::number::Ordered;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(

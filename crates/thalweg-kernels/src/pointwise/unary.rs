@@ -3,9 +3,10 @@
 use thalweg_core::{Bool, DType, KernelCall, KernelRegistry, Result, ensure};
 
 use super::functions::Functions;
-use super::number::{Number, Real};
 use super::{Pointwise, each, tensor};
-use crate::compute::{dispatch_compute, number};
+use crate::cast::cast_scalar;
+use crate::compute::dispatch_compute;
+use crate::number::{Number, Ordered};
 use crate::promotion::to_float;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -42,13 +43,35 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "sigmoid" => |x| C::ONE / (C::ONE + (-x).exp());
         "sqrt" => |x| x.sqrt();
         "tan" => |x| x.tan();
-        "tanh" => |x| x.tanh();
     }
     of_floats! { float:
-        "atanh" => |x| x.inverse_tanh();
         "erf" => |x| x.error_function();
         "expm1" => |x| x.exp_m1();
         "log1p" => |x| x.ln_1p();
+    }
+
+    /// Functions that floats have better ways for than complex numbers.
+    macro_rules! of_floats_or_complex {
+        ($($name:literal => |$x:ident| $float:expr, $complex:expr;)*) => {
+            $(registry.register(
+                concat!("aten::", $name, ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"),
+                |call| {
+                    let pointwise = of_float(call)?;
+                    if pointwise.common.is_complex() {
+                        return dispatch_compute!(pointwise.common, complex => C, {
+                            pointwise.run(&each(|$x: C| $complex))
+                        });
+                    }
+                    dispatch_compute!(pointwise.common, float => C, {
+                        pointwise.run(&each(|$x: C| $float))
+                    })
+                },
+            )?;)*
+        };
+    }
+    of_floats_or_complex! {
+        "atanh" => |x| x.inverse_hyperbolic_tangent(), x.atanh();
+        "tanh" => |x| x.hyperbolic_tangent(), x.tanh();
     }
 
     /// Rounding to integers, which changes nothing where the operand has integers.
@@ -92,12 +115,30 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         };
     }
     of_own! { real:
-        "sign" => |x| Real::sign(x);
+        "sign" => |x| Ordered::sign(x);
     }
     of_own! { number:
         "isinf" => |x| Bool::from(Number::is_infinite(x));
         "isnan" => |x| Bool::from(Number::is_nan(x));
     }
+    registry.register(
+        "aten::_conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| {
+            let pointwise = of_own_type(call)?;
+            if !pointwise.common.is_complex() {
+                return dispatch_compute!(pointwise.common, real => C, {
+                    pointwise.run(&each(|x: C| x))
+                });
+            }
+            dispatch_compute!(pointwise.common, complex => C, {
+                pointwise.run(&each(|x: C| x.conj()))
+            })
+        },
+    )?;
+    registry.register(
+        "aten::round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)",
+        round_to,
+    )?;
     registry.register(
         "aten::abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
         abs,
@@ -151,7 +192,32 @@ fn abs(call: &KernelCall<'_>) -> Result<()> {
             pointwise.run(&each(|x: C| x.norm()))
         });
     }
-    dispatch_compute!(pointwise.common, real => C, { pointwise.run(&each(|x: C| Real::abs(x))) })
+    dispatch_compute!(pointwise.common, real => C, { pointwise.run(&each(|x: C| Ordered::abs(x))) })
+}
+
+/// Rounds to a number of decimals; a negative one rounds to tens, hundreds and so on.
+fn round_to(call: &KernelCall<'_>) -> Result<()> {
+    let pointwise = Pointwise::promoted(call, [tensor(call, 0)?], 2)?;
+    let decimals = call.int(1)?;
+    if !pointwise.common.is_float() {
+        ensure!(
+            decimals == 0,
+            Unsupported,
+            "integers are not rounded to {decimals} decimals"
+        );
+        return dispatch_compute!(pointwise.common, integer => C, {
+            pointwise.run(&each(|x: C| x))
+        });
+    }
+    let power = decimals.unsigned_abs().min(400) as i32;
+    dispatch_compute!(pointwise.common, float => C, {
+        let scale = C::powi(10.0, power);
+        pointwise.run(&each(move |x: C| match decimals {
+            0 => x.round_ties_even(),
+            1.. => (x * scale).round_ties_even() / scale,
+            _ => (x / scale).round_ties_even() * scale,
+        }))
+    })
 }
 
 fn gelu(call: &KernelCall<'_>) -> Result<()> {
@@ -191,7 +257,7 @@ fn leaky_relu(call: &KernelCall<'_>) -> Result<()> {
     let pointwise = Pointwise::promoted(call, [tensor(call, 0)?], 2)?;
     let slope = call.scalar(1)?;
     dispatch_compute!(pointwise.common, float => C, {
-        let slope = number::<C>(slope);
+        let slope = cast_scalar::<C>(slope);
         pointwise.run(&each(move |x: C| if x > 0.0 { x } else { x * slope }))
     })
 }

@@ -10,9 +10,9 @@ use thalweg_core::{
 
 use crate::dispatch::dispatch;
 use crate::float::{Float, Real, compute_into, widened};
-use crate::ordering::{fill_in_order, laid_out};
+use crate::ordering::{ChannelOrder, fill_in_order, laid_out};
 use crate::parallel::{for_each_chunk, for_each_chunk_of_two};
-use window::{Axis, Images, Layout, Span};
+use window::{Axis, Images, Span};
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
@@ -41,7 +41,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
 }
 
 /// What a window can have a largest element of.
-trait Ordered: Element + PartialOrd {
+trait Pooled: Element + PartialOrd {
     /// What is largest where there is nothing.
     const LOWEST: Self;
 
@@ -57,29 +57,29 @@ trait Ordered: Element + PartialOrd {
     }
 }
 
-macro_rules! ordered {
+macro_rules! pooled {
     ($($T:ty: $lowest:expr),*) => {
-        $(impl Ordered for $T {
+        $(impl Pooled for $T {
             const LOWEST: Self = $lowest;
         })*
     };
 }
 
-ordered! {
+pooled! {
     u8: 0, u16: 0, u32: 0, u64: 0,
     i8: i8::MIN, i16: i16::MIN, i32: i32::MIN, i64: i64::MIN,
     f16: f16::NEG_INFINITY, bf16: bf16::NEG_INFINITY,
     f32: f32::NEG_INFINITY, f64: f64::NEG_INFINITY
 }
 
-fn max_pool<T: Ordered>(call: &KernelCall<'_>) -> Result<()> {
+fn max_pool<T: Pooled>(call: &KernelCall<'_>) -> Result<()> {
     let input = call.tensor(0)?;
     let images = Images::of(input.sizes())?;
     let axes = Axis::read(call, images.sizes, 1, Some(4), call.bool(5)?)?;
     let sizes = images.with_sizes(input.sizes(), axes.map(|axis| axis.output))?;
     let (mut out, mut indices) = (call.output(6, &sizes)?, call.output(7, &sizes)?);
-    let layout = Layout::of(&sizes, out.dim_order());
-    let order = layout.order(sizes.len());
+    let layout = Images::order_of(&sizes, out.dim_order());
+    let order = Images::dim_order(&sizes, layout);
     let data = laid_out::<T>(call, input, order)?;
     let pool = MaxPool {
         images,
@@ -96,11 +96,11 @@ fn max_pool<T: Ordered>(call: &KernelCall<'_>) -> Result<()> {
 struct MaxPool {
     images: Images,
     axes: [Axis; 2],
-    layout: Layout,
+    layout: ChannelOrder,
 }
 
 impl MaxPool {
-    fn run<T: Ordered>(
+    fn run<T: Pooled>(
         &self,
         threads: usize,
         data: &[T],
@@ -113,7 +113,7 @@ impl MaxPool {
             .saturating_mul(self.axes[0].kernel * self.axes[1].kernel);
         let channels = self.images.channels;
         match self.layout {
-            Layout::ChannelsFirst => {
+            ChannelOrder::First => {
                 let both = (out, indices);
                 for_each_chunk_of_two(
                     threads,
@@ -127,7 +127,7 @@ impl MaxPool {
                     },
                 )
             }
-            Layout::ChannelsLast => {
+            ChannelOrder::Last => {
                 let both = (out, indices);
                 let line = width.saturating_mul(channels);
                 for_each_chunk_of_two(threads, work, both, line, |index, out, indices| {
@@ -141,7 +141,7 @@ impl MaxPool {
     }
 
     /// One channel of one image.
-    fn plane<T: Ordered>(&self, data: &[T], out: &mut [T], indices: &mut [i64]) {
+    fn plane<T: Pooled>(&self, data: &[T], out: &mut [T], indices: &mut [i64]) {
         let [rows, columns] = self.axes;
         let width = self.images.sizes[1];
         let lines = out.chunks_exact_mut(columns.output);
@@ -152,11 +152,14 @@ impl MaxPool {
                 let column = columns.taps(x);
                 let (mut best, mut at) = (T::LOWEST, row.start * width + column.start);
                 for y in row.indices() {
-                    for x in column.indices() {
-                        let value = data[y * width + x];
-                        if value.replaces(best) {
-                            (best, at) = (value, y * width + x);
-                        }
+                    let mut x = column.start;
+                    let line = &data[y * width..][..width];
+                    while x < column.end {
+                        let value = line[x];
+                        let replaces = value.replaces(best);
+                        best = if replaces { value } else { best };
+                        at = if replaces { y * width + x } else { at };
+                        x += column.step;
                     }
                 }
                 (*out, *index) = (best, at as i64);
@@ -165,7 +168,7 @@ impl MaxPool {
     }
 
     /// One line of all channels.
-    fn line<T: Ordered>(&self, y: usize, data: &[T], out: &mut [T], indices: &mut [i64]) {
+    fn line<T: Pooled>(&self, y: usize, data: &[T], out: &mut [T], indices: &mut [i64]) {
         let width = self.images.sizes[1];
         let channels = self.images.channels;
         let row = self.axes[0].taps(y);
@@ -205,7 +208,7 @@ fn max_pool_backward<T: Float>(call: &KernelCall<'_>) -> Result<()> {
         input.sizes()
     );
     let pooled = numel(&sizes[sizes.len() - 2..])?;
-    let order = Layout::ChannelsFirst.order(sizes.len());
+    let order = Images::dim_order(sizes, ChannelOrder::First);
     let gradient = widened(call, laid_out::<T>(call, gradient, order)?)?;
     let indices = laid_out::<i64>(call, indices, order)?;
     let mut out = call.output(8, input.sizes())?;
@@ -302,13 +305,13 @@ fn average<T: Float>(
     let input = call.tensor(0)?;
     let sizes: Dims = images.with_sizes(input.sizes(), output)?;
     let mut out = call.output(out, &sizes)?;
-    let layout = Layout::of(&sizes, out.dim_order());
-    let order = layout.order(sizes.len());
+    let layout = Images::order_of(&sizes, out.dim_order());
+    let order = Images::dim_order(&sizes, layout);
     let data = widened(call, laid_out::<T>(call, input, order)?)?;
     let [height, width] = output;
     let lanes = match layout {
-        Layout::ChannelsFirst => 1,
-        Layout::ChannelsLast => images.channels,
+        ChannelOrder::First => 1,
+        ChannelOrder::Last => images.channels,
     };
     let size = images.positions().saturating_mul(lanes);
     let line = width.saturating_mul(lanes);

@@ -2,20 +2,13 @@
 
 use thalweg_core::{Dims, KernelCall, Result, bail, ensure};
 
-use crate::ordering::same_places;
+use crate::ordering::ChannelOrder;
 
 /// The shape of a batch of images, or of one image.
 #[derive(Clone, Copy)]
 pub(super) struct Images {
     pub(super) channels: usize,
     pub(super) sizes: [usize; 2],
-}
-
-/// How the elements lie in memory.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
-    ChannelsFirst,
-    ChannelsLast,
 }
 
 /// Windows along one axis.
@@ -35,8 +28,8 @@ pub(super) struct Axis {
 pub(super) struct Taps {
     /// The first that is not before the input.
     pub(super) start: usize,
-    end: usize,
-    step: usize,
+    pub(super) end: usize,
+    pub(super) step: usize,
 }
 
 /// A window without gaps along one axis: where it is within the input, and how many positions
@@ -59,6 +52,18 @@ impl Images {
         }
     }
 
+    /// The dim order of shape `sizes` with the channels in a place.
+    pub(super) fn dim_order(sizes: &[usize], channels: ChannelOrder) -> &'static [u8] {
+        channels.dim_order(sizes.len() > 3, 2)
+    }
+
+    /// The order to compute an output in: channels last if it is that, else channels first.
+    pub(super) fn order_of(sizes: &[usize], dim_order: &[u8]) -> ChannelOrder {
+        let is_batch = sizes.len() > 3;
+        ChannelOrder::of(sizes, dim_order, is_batch, ChannelOrder::First)
+            .unwrap_or(ChannelOrder::First)
+    }
+
     pub(super) fn positions(&self) -> usize {
         self.sizes[0].saturating_mul(self.sizes[1])
     }
@@ -70,27 +75,6 @@ impl Images {
         shape[rank - 2..].copy_from_slice(&sizes);
         thalweg_core::numel(&shape)?;
         Ok(shape)
-    }
-}
-
-impl Layout {
-    /// The layout to compute an output in: channels last if it is that, else channels first.
-    pub(super) fn of(sizes: &[usize], dim_order: &[u8]) -> Self {
-        let is = |layout: Self| same_places(sizes, dim_order, layout.order(sizes.len()));
-        if !is(Self::ChannelsFirst) && is(Self::ChannelsLast) {
-            Self::ChannelsLast
-        } else {
-            Self::ChannelsFirst
-        }
-    }
-
-    pub(super) fn order(self, rank: usize) -> &'static [u8] {
-        match (self, rank) {
-            (Self::ChannelsLast, 3) => &[1, 2, 0],
-            (Self::ChannelsLast, _) => &[0, 2, 3, 1],
-            (Self::ChannelsFirst, 3) => &[0, 1, 2],
-            (Self::ChannelsFirst, _) => &[0, 1, 2, 3],
-        }
     }
 }
 

@@ -4,11 +4,8 @@ use num_traits::{WrappingAdd, WrappingMul, Zero};
 use rayon::prelude::*;
 use thalweg_core::{Complex32, Complex64, Element, Result, Scalar, bail, bf16, f16};
 
-use super::gemm::{Matrix, MatrixMut, Native, gemm};
+use super::gemm::{Matrix, MatrixMut, Native, PARALLEL_WORK, gemm};
 use crate::float::Float;
-
-/// How many multiplications are worth waking other threads for.
-pub(crate) const PARALLEL_WORK: usize = 1 << 18;
 
 /// An element type that matrices can have to be multiplied.
 ///
@@ -39,52 +36,12 @@ pub(crate) trait Factor: Element {
 
 /// As `dispatch!`, with integers by size; `$data` then gives elements of that type.
 macro_rules! dispatch_factor {
-    ($dtype:expr => $T:ident, $body:block) => {{
-        use ::thalweg_core::DType;
-        match $dtype {
-            DType::F32 => {
-                type $T = f32;
-                $body
-            }
-            DType::F64 => {
-                type $T = f64;
-                $body
-            }
-            DType::F16 => {
-                type $T = ::thalweg_core::f16;
-                $body
-            }
-            DType::BF16 => {
-                type $T = ::thalweg_core::bf16;
-                $body
-            }
-            DType::ComplexF32 => {
-                type $T = ::thalweg_core::Complex32;
-                $body
-            }
-            DType::ComplexF64 => {
-                type $T = ::thalweg_core::Complex64;
-                $body
-            }
-            DType::I8 | DType::U8 => {
-                type $T = u8;
-                $body
-            }
-            DType::I16 | DType::U16 => {
-                type $T = u16;
-                $body
-            }
-            DType::I32 | DType::U32 => {
-                type $T = u32;
-                $body
-            }
-            DType::I64 | DType::U64 => {
-                type $T = u64;
-                $body
-            }
-            other => ::thalweg_core::bail!(Unsupported, "matrices of {other} cannot be multiplied"),
-        }
-    }};
+    ($dtype:expr => $T:ident, $body:block) => {
+        $crate::dispatch::dispatch!(@table $dtype, $T, $body,
+            [F32: f32] [F64: f64] [F16: ::thalweg_core::f16] [BF16: ::thalweg_core::bf16]
+            [ComplexF32: ::thalweg_core::Complex32] [ComplexF64: ::thalweg_core::Complex64]
+            [I8 U8: u8] [I16 U16: u16] [I32 U32: u32] [I64 U64: u64])
+    };
 }
 
 pub(crate) use dispatch_factor;
@@ -126,27 +83,12 @@ fn multiply_native<T: Native>(
     [keep, scale]: [T; 2],
     threads: usize,
 ) -> Result<()> {
-    // A product with a vector is one stream through the matrix, which `gemm` leaves to one thread.
+    // A vector on the right as one on the left: products of few rows have a way of their own.
     if out.rows() > 1 && out.columns() == 1 {
         let (a, b) = (b.transposed(), a.transposed());
         return multiply_native(out.transposed(), a, b, [keep, scale], threads);
     }
-    let columns = out.columns();
-    let work = a.columns().saturating_mul(columns);
-    if out.rows() != 1 || out.column_stride() != 1 || threads == 1 || work < PARALLEL_WORK {
-        return gemm(&mut out, a, b, keep, scale, threads);
-    }
-    // Whole cache lines to each thread.
-    let share = columns.div_ceil(threads).next_multiple_of(64);
-    out.data()[..columns]
-        .par_chunks_mut(share)
-        .enumerate()
-        .try_for_each(|(index, out)| {
-            let count = out.len();
-            let mut out = MatrixMut::new(out, [1, count], [count, 1])?;
-            let b = b.columns_from(index * share, count)?;
-            gemm(&mut out, a, b, keep, scale, 1)
-        })
+    gemm(&mut out, a, b, keep, scale, threads)
 }
 
 macro_rules! integer {

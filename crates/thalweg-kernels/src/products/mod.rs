@@ -10,16 +10,20 @@ mod tests;
 
 use rayon::prelude::*;
 use thalweg_core::{
-    DType, Dims, KernelCall, KernelRegistry, Result, Scalar, TensorView, TensorViewMut, bail,
-    ensure, identity_order, numel, strides_of,
+    DType, Dims, KernelCall, KernelRegistry, Result, Scalar, TensorView, bail, ensure,
+    identity_order, numel,
 };
 
 pub(crate) use factor::Factor;
+use gemm::PARALLEL_WORK;
 pub(crate) use gemm::{Matrix, MatrixMut};
 
+use crate::copying::{copy, copy_elements};
 use crate::dispatch::dispatch;
-use crate::ordering::{copy_strided, fill_in_order, laid_out};
-use factor::{PARALLEL_WORK, dispatch_factor};
+use crate::elements::{elements, elements_mut};
+use crate::layout::Layout;
+use crate::ordering::{fill_in_order, laid_out};
+use factor::dispatch_factor;
 use num_traits::Zero;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -146,15 +150,15 @@ fn product(
         if let Some(Sum { addend, beta, alpha }) = sum {
             check_types(out.dtype(), [addend.dtype(); 2])?;
             (keep, scale) = (T::scaling(beta)?, T::scaling(alpha)?);
-            let strides = broadcast(&addend, &sizes)?;
+            let from = Layout::of(&addend)?.broadcast(&sizes)?;
             // A factor of zero removes even what is not a number.
             if !keep.is_zero() {
-                let addend = elements::<T>(&addend)?;
-                copy_strided(&sizes, addend, &strides, elements_mut::<T>(&mut out)?, &so)?;
+                let to = Layout::of_output(&out)?;
+                copy(&mut out, &to, &addend, &from, call.threads())?;
             }
         }
-        let (a, b) = (elements::<T>(&a)?, elements::<T>(&b)?);
-        batch.multiply(call, elements_mut::<T>(&mut out)?, [a, b], [keep, scale])
+        let (a, b) = (elements::<T>(a.bytes())?, elements::<T>(b.bytes())?);
+        batch.multiply(call, elements_mut::<T>(out.bytes_mut())?, [a, b], [keep, scale])
     })
 }
 
@@ -180,9 +184,9 @@ fn linear(call: &KernelCall<'_>) -> Result<()> {
     let mut sizes = Dims::from_slice(rows)?;
     let m = numel(rows)?;
     sizes.push(n)?;
-    let bias_strides = match &bias {
-        Some(bias) => broadcast(bias, &sizes)?,
-        None => Dims::new(),
+    let bias_layout = match &bias {
+        Some(bias) => Layout::of(bias)?.broadcast(&sizes)?,
+        None => Layout::row_major(&[])?,
     };
     let mut out = call.output(3, &sizes)?;
     check_types(out.dtype(), [input.dtype(), weight.dtype()])?;
@@ -198,8 +202,8 @@ fn linear(call: &KernelCall<'_>) -> Result<()> {
         fill_in_order::<T>(call, &mut out, order, |out| {
             let mut keep = T::scaling(Scalar::Int(0))?;
             if let Some(bias) = bias {
-                let strides = strides_of(&sizes, order);
-                copy_strided(&sizes, bias.data::<T>()?, &bias_strides, out, &strides)?;
+                let to = Layout::row_major(&sizes)?;
+                copy_elements(out, &to, bias.data::<T>()?, &bias_layout, call.threads())?;
                 keep = one;
             }
             let workspace = call.temporary(T::workspace([m, k, n], call.threads()))?;
@@ -297,46 +301,4 @@ fn check_types(out: DType, others: [DType; 2]) -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// Strides of a tensor that is repeated to be of some shape.
-fn broadcast(view: &TensorView<'_>, sizes: &[usize]) -> Result<Dims> {
-    let own = view.sizes();
-    let added = sizes.len().checked_sub(own.len());
-    let fits = added.is_some_and(|added| {
-        own.iter()
-            .zip(&sizes[added..])
-            .all(|(&own, &size)| own == size || own == 1)
-    });
-    let (Some(added), true) = (added, fits) else {
-        bail!(Operator, "shape {own:?} does not broadcast to {sizes:?}");
-    };
-    let mut strides = Dims::filled(0, sizes.len())?;
-    for (dim, (&size, &stride)) in own.iter().zip(view.strides().iter()).enumerate() {
-        if size != 1 {
-            strides[added + dim] = stride;
-        }
-    }
-    Ok(strides)
-}
-
-/// The elements as a type of the same size.
-fn elements<'a, T: Factor>(view: &TensorView<'a>) -> Result<&'a [T]> {
-    if view.bytes().is_empty() {
-        return Ok(&[]);
-    }
-    match bytemuck::try_cast_slice(view.bytes()) {
-        Ok(elements) => Ok(elements),
-        Err(why) => bail!(Internal, "{view:?} cannot be read: {why}"),
-    }
-}
-
-fn elements_mut<'a, T: Factor>(view: &'a mut TensorViewMut<'_>) -> Result<&'a mut [T]> {
-    if view.numel() == 0 {
-        return Ok(&mut []);
-    }
-    match bytemuck::try_cast_slice_mut(view.bytes_mut()) {
-        Ok(elements) => Ok(elements),
-        Err(why) => bail!(Internal, "the output cannot be written: {why}"),
-    }
 }

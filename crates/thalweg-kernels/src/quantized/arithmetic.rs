@@ -2,9 +2,9 @@
 
 use thalweg_core::{DType, KernelCall, KernelRegistry, Result, ensure};
 
-use super::{bounds, floats, in_order, quantized, round};
+use super::{bounds, floats, quantized, round};
 use crate::conversion::convert;
-use crate::copying::elements;
+use crate::ordering::in_order;
 
 pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
@@ -57,9 +57,9 @@ fn add(call: &KernelCall<'_>) -> Result<()> {
     ];
     let inverse = 1.0 / call.double(10)? as f32;
     let order = out.dim_order();
-    let (a_bytes, b_bytes) = (in_order(call, &a, order)?, in_order(call, &b, order)?);
+    let (a, b) = (in_order(call, a, order)?, in_order(call, b, order)?);
     quantized!(a.dtype() => Q, {
-        let inputs = elements::<Q>(a_bytes)?.iter().zip(elements::<Q>(b_bytes)?);
+        let inputs = a.data::<Q>()?.iter().zip(b.data::<Q>()?);
         for (out, (&a, &b)) in out.data_mut::<Q>()?.iter_mut().zip(inputs) {
             let sum = (a as f32 - a_zero) * a_scale + (b as f32 - b_zero) * b_scale;
             let quantized = round(sum * inverse) + out_zero;

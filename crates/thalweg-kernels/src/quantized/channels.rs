@@ -2,10 +2,11 @@
 
 use thalweg_core::{DType, KernelCall, KernelRegistry, Result, TensorView, ensure};
 
-use super::{Limits, check_type, floats, in_order, quantized, round, shared};
-use crate::conversion::convert;
-use crate::copying::elements;
-use crate::layout::wrap_dim;
+use super::{Limits, check_type, floats, quantized, round, shared};
+use crate::conversion::{convert, converted};
+use crate::dims::wrap_dim;
+use crate::elements::elements;
+use crate::ordering::in_order;
 
 pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
@@ -104,7 +105,6 @@ impl<'a> Channels<'a> {
         };
         let zero_points = match zero_points {
             None => &[],
-            Some(zero_points) if zero_points.dtype() == DType::I64 => zero_points.data()?,
             Some(zero_points) => {
                 ensure!(
                     zero_points.dtype().is_integer(),
@@ -112,10 +112,7 @@ impl<'a> Channels<'a> {
                     "elements of type {} are not zero points",
                     zero_points.dtype()
                 );
-                let wide = call.temporary::<i64>(zero_points.numel())?;
-                let target = bytemuck::cast_slice_mut(wide);
-                convert(target, DType::I64, zero_points.bytes(), zero_points.dtype())?;
-                wide
+                converted(call, zero_points.bytes(), zero_points.dtype())?
             }
         };
         Ok(Self {
@@ -197,7 +194,7 @@ fn quantize(call: &KernelCall<'_>, axis: Option<i64>, limits: usize, out: usize)
                     }
                 }
             });
-        });
+        })?;
     });
     Ok(())
 }
@@ -207,7 +204,7 @@ fn dequantize(call: &KernelCall<'_>, axis: Option<i64>, dtype: usize, out: usize
     check_type(call, &input, dtype)?;
     let mut out = call.output(out, input.sizes())?;
     let channels = Channels::new(call, &input, axis, out.dim_order())?;
-    let source = in_order(call, &input, out.dim_order())?;
+    let source = in_order(call, input, out.dim_order())?.bytes();
     let to = out.dtype();
     ensure!(
         to.is_float(),
@@ -250,7 +247,7 @@ fn dequantize(call: &KernelCall<'_>, axis: Option<i64>, dtype: usize, out: usize
                     }
                 }
             });
-        });
+        })?;
     });
     if to != DType::F32 {
         let between = bytemuck::cast_slice(between);

@@ -10,48 +10,22 @@ mod parameters;
 #[cfg(test)]
 mod tests;
 
-use rayon::prelude::*;
 use thalweg_core::{DType, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, ensure};
 
-use crate::conversion::{Number, convert};
-use crate::copying::copy_strided;
+use crate::conversion::{convert, converted};
 use crate::dispatch::dispatch;
-use crate::layout::Layout;
+use crate::elements::elements;
+use crate::float::{Float, Real};
+use crate::ordering::in_order;
+use crate::parallel::for_each_chunk;
 
 /// The block with the integer type of quantized elements.
 macro_rules! quantized {
     ($dtype:expr => $T:ident, $body:block) => {
-        match $dtype {
-            ::thalweg_core::DType::U8 => {
-                type $T = u8;
-                $body
-            }
-            ::thalweg_core::DType::I8 => {
-                type $T = i8;
-                $body
-            }
-            ::thalweg_core::DType::U16 => {
-                type $T = u16;
-                $body
-            }
-            ::thalweg_core::DType::I16 => {
-                type $T = i16;
-                $body
-            }
-            ::thalweg_core::DType::I32 => {
-                type $T = i32;
-                $body
-            }
-            other => {
-                ::thalweg_core::bail!(Unsupported, "elements of type {other} are not quantized")
-            }
-        }
+        $crate::dispatch::dispatch!($dtype, quantized => $T, $body)
     };
 }
 use quantized;
-
-/// Elements from which on several threads share the work.
-const PARALLEL_ELEMENTS: usize = 1 << 17;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
@@ -114,7 +88,7 @@ fn quantize(call: &KernelCall<'_>, scale: f64, zero_point: i64) -> Result<()> {
                 let rounded = round(x * inverse) + zero_point;
                 *target = limits.clamp(rounded) as i32 as T;
             }
-        });
+        })?;
     });
     Ok(())
 }
@@ -123,19 +97,19 @@ fn dequantize(call: &KernelCall<'_>, scale: f64, zero_point: i64) -> Result<()> 
     let input = call.tensor(0)?;
     check_type(call, &input, 5)?;
     let mut out = call.output(7, input.sizes())?;
-    let source = in_order(call, &input, out.dim_order())?;
+    let source = in_order(call, input, out.dim_order())?.bytes();
     if out.dtype() != DType::F32 {
         return dequantize_as(&mut out, source, input.dtype(), scale, zero_point);
     }
     let (scale, zero_point) = (scale as f32, zero_point as f32);
     quantized!(input.dtype() => Q, {
-        let source = crate::copying::elements::<Q>(source)?;
+        let source = elements::<Q>(source)?;
         let target = out.data_mut::<f32>()?;
         shared(call.threads(), 1, target, source, |_, target, source| {
             for (target, &q) in target.iter_mut().zip(source) {
                 *target = (q as f32 - zero_point) * scale;
             }
-        });
+        })?;
     });
     Ok(())
 }
@@ -153,12 +127,8 @@ fn dequantize_as(
     dispatch!(to, float => T, {
         let zero_point = zero_point as f64;
         for x in out.data_mut::<T>()? {
-            let difference = T::from_number(x.to_f64() - zero_point);
-            *x = if to == DType::F64 {
-                T::from_number(difference.to_f64() * scale)
-            } else {
-                T::from_number(difference.to_f32() * scale as f32)
-            };
+            let difference = T::narrow(Real::of(x.widen().double() - zero_point));
+            *x = T::narrow(difference.widen() * <T as Float>::Compute::of(scale));
         }
     });
     Ok(())
@@ -234,30 +204,11 @@ fn check_type(call: &KernelCall<'_>, input: &TensorView<'_>, position: usize) ->
     Ok(())
 }
 
-/// The memory of a tensor as it would be in another dim order.
-fn in_order<'a>(
-    call: &'a KernelCall<'_>,
-    tensor: &TensorView<'a>,
-    dim_order: &[u8],
-) -> Result<&'a [u8]> {
-    let (from, to) = (
-        Layout::of(tensor)?,
-        Layout::dense(tensor.sizes(), dim_order)?,
-    );
-    if from.strides == to.strides {
-        return Ok(tensor.bytes());
-    }
-    let bytes = call.temporary::<u8>(tensor.bytes().len())?;
-    let size = tensor.dtype().size();
-    copy_strided(bytes, &to, tensor.bytes(), &from, size, call.threads())?;
-    Ok(bytes)
-}
-
 /// The elements of a tensor as f32, as they would lie in another dim order.
 fn floats<'a>(
     call: &'a KernelCall<'_>,
     tensor: &TensorView<'a>,
-    dim_order: &[u8],
+    dim_order: &'a [u8],
 ) -> Result<&'a [f32]> {
     ensure!(
         tensor.dtype().is_float(),
@@ -265,14 +216,8 @@ fn floats<'a>(
         "elements of type {} are not floating-point numbers",
         tensor.dtype()
     );
-    let bytes = in_order(call, tensor, dim_order)?;
-    if tensor.dtype() == DType::F32 {
-        return crate::copying::elements(bytes);
-    }
-    let floats = call.temporary::<f32>(tensor.numel())?;
-    let target = bytemuck::cast_slice_mut(floats);
-    convert(target, DType::F32, bytes, tensor.dtype())?;
-    Ok(floats)
+    let tensor = in_order(call, *tensor, dim_order)?;
+    converted(call, tensor.bytes(), tensor.dtype())
 }
 
 /// Runs `work` on both slices, in parts for several threads if that pays. Parts begin at
@@ -283,14 +228,12 @@ fn shared<T: Send, S: Sync>(
     target: &mut [T],
     source: &[S],
     work: impl Fn(usize, &mut [T], &[S]) + Sync,
-) {
-    if threads < 2 || target.len() < PARALLEL_ELEMENTS {
-        return work(0, target, source);
-    }
-    let units = target.len().div_ceil(unit).div_ceil(threads);
-    target
-        .par_chunks_mut(units * unit)
-        .zip(source.par_chunks(units * unit))
-        .enumerate()
-        .for_each(|(index, (target, source))| work(index * units, target, source));
+) -> Result<()> {
+    let units = target.len().div_ceil(unit).div_ceil(threads.max(1));
+    let (operations, piece) = (target.len(), units.saturating_mul(unit));
+    for_each_chunk(threads, operations, target, piece, |index, target| {
+        let source = &source[index * piece..][..target.len()];
+        work(index * units, target, source);
+        Ok(())
+    })
 }

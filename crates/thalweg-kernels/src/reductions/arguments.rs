@@ -5,7 +5,7 @@ use thalweg_core::{KernelCall, KernelRegistry, Result};
 use super::extremes::{check_index_type, check_not_empty};
 use super::reduce::{Fold, Reduced, reduce};
 use crate::compute::dispatch_compute;
-use crate::pointwise::Real;
+use crate::number::Ordered;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     macro_rules! arguments {
@@ -68,15 +68,16 @@ struct Position<const LARGEST: bool>;
 impl<const LARGEST: bool> Position<LARGEST> {
     /// Whether `a` takes the place of `b`, which comes before it.
     #[inline]
-    fn beats<C: Real>(a: C, b: C) -> bool {
+    fn beats<C: Ordered>(a: C, b: C) -> bool {
         let is_better = if LARGEST { a > b } else { a < b };
         is_better || (a.is_nan() && !b.is_nan())
     }
 }
 
-impl<C: Real, const LARGEST: bool> Fold<C> for Position<LARGEST> {
+impl<C: Ordered, const LARGEST: bool> Fold<C> for Position<LARGEST> {
     type State = (C, i64);
     type Result = i64;
+    const IS_ORDERED: bool = true;
 
     fn start(&self) -> (C, i64) {
         // The first element is the best as long as none beats it, so its value is never asked.

@@ -1,12 +1,12 @@
 //! Running sums.
 
-use thalweg_core::{Complex32, Complex64, Dims, KernelCall, KernelRegistry, Result, TensorView};
+use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, TensorView};
 use thalweg_core::{TensorViewMut, ensure};
 
-use super::dimension;
 use super::reduce::CHUNK;
-use crate::compute::{Compute, dispatch_compute, load, store};
-use crate::pointwise::Number;
+use crate::compute::{dispatch_compute, load, store};
+use crate::dims::wrap_dim;
+use crate::number::{Number, Summed};
 use crate::strided::Walk;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -18,7 +18,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
 
 fn cumsum(call: &KernelCall<'_>) -> Result<()> {
     let input = call.tensor(0)?;
-    let dim = dimension(call.int(1)?, input.rank())?;
+    let dim = wrap_dim(call.int(1)?, input.rank())?;
     let dtype = match call.optional_dtype(2)? {
         Some(dtype) => dtype,
         None => call.output_dtype(3)?,
@@ -31,30 +31,12 @@ fn cumsum(call: &KernelCall<'_>) -> Result<()> {
         "complex numbers cannot be summed as {dtype}"
     );
     dispatch_compute!(dtype, number => C, {
-        running_sums::<<C as Running>::Wide>(&input, &mut out, dim)
+        running_sums::<<C as Summed>::Wide>(&input, &mut out, dim)
     })
 }
 
-/// The type in which the sums of a compute type run, which is wider.
-trait Running {
-    type Wide: Number;
-}
-
-macro_rules! running {
-    ($($from:ty => $wide:ty),*) => {
-        $(impl Running for $from {
-            type Wide = $wide;
-        })*
-    };
-}
-
-running!(
-    u8 => u64, i32 => i64, i64 => i64, u64 => u64, f32 => f64, f64 => f64,
-    Complex32 => Complex64, Complex64 => Complex64
-);
-
 /// Sums along `dim`, in lines where that is the innermost dimension in memory, else row by row.
-fn running_sums<W: Compute + Number>(
+fn running_sums<W: Number>(
     input: &TensorView<'_>,
     out: &mut TensorViewMut<'_>,
     dim: usize,

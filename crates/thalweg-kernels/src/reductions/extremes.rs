@@ -4,7 +4,7 @@ use thalweg_core::{DType, KernelCall, KernelRegistry, Result, TensorView, ensure
 
 use super::reduce::{Fold, Reduced, fold_lanes, reduce};
 use crate::compute::dispatch_compute;
-use crate::pointwise::Real;
+use crate::number::Ordered;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     macro_rules! extremes {
@@ -63,12 +63,12 @@ struct Extreme<const LARGEST: bool>;
 
 impl<const LARGEST: bool> Extreme<LARGEST> {
     #[inline]
-    fn better<C: Real>(a: C, b: C) -> C {
+    fn better<C: Ordered>(a: C, b: C) -> C {
         if LARGEST { a.max_nan(b) } else { a.min_nan(b) }
     }
 }
 
-impl<C: Real, const LARGEST: bool> Fold<C> for Extreme<LARGEST> {
+impl<C: Ordered, const LARGEST: bool> Fold<C> for Extreme<LARGEST> {
     type State = C;
     type Result = C;
 

@@ -22,16 +22,3 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     sums::register(registry)?;
     variance::register(registry)
 }
-
-/// A dimension counted from the end if negative. A tensor without dimensions has dimension 0 all
-/// the same, as in PyTorch.
-fn dimension(dim: i64, rank: usize) -> Result<usize> {
-    let bound = rank.max(1) as i64;
-    if !(-bound..bound).contains(&dim) {
-        thalweg_core::bail!(
-            Operator,
-            "dimension {dim} is out of range for a tensor of {rank} dimensions"
-        );
-    }
-    Ok((if dim < 0 { dim + bound } else { dim }) as usize)
-}

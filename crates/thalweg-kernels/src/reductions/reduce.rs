@@ -4,10 +4,10 @@
 //! elements of one result follow each other, and are folded stretch by stretch; or neighbouring
 //! elements belong to neighbouring results, and whole rows are folded into a row of accumulators.
 
-use thalweg_core::{Dims, Result, TensorView, TensorViewMut};
+use thalweg_core::{Dims, Result, TensorView, TensorViewMut, identity_order};
 
-use super::dimension;
 use crate::compute::{Compute, load, store};
+use crate::dims::wrap_dim;
 use crate::strided::Walk;
 
 /// Elements that are folded at once, and accumulators of a row.
@@ -22,6 +22,9 @@ pub(super) trait Fold<C: Compute> {
     type State: Copy;
     /// The result.
     type Result: Compute;
+
+    /// Whether elements must come in logical order, because their numbers matter.
+    const IS_ORDERED: bool = false;
 
     /// The state before the first element.
     fn start(&self) -> Self::State;
@@ -65,7 +68,7 @@ impl Reduced {
         let rank = input.rank();
         let mut mask = 0u32;
         for &dim in dims {
-            let bit = 1 << dimension(dim, rank)?;
+            let bit = 1 << wrap_dim(dim, rank)?;
             thalweg_core::ensure!(
                 mask & bit == 0,
                 Operator,
@@ -102,7 +105,7 @@ impl Reduced {
         (0..self.rank)
             .filter(|&dim| self.contains(dim))
             .map(|dim| input.sizes()[dim])
-            .product()
+            .fold(1, usize::saturating_mul)
     }
 
     /// The shape of the result.
@@ -129,7 +132,7 @@ pub(super) fn reduce<C: Compute, F: Fold<C>>(
     if out.numel() == 0 {
         return Ok(());
     }
-    let loops = Loops::new(input, out, reduced)?;
+    let loops = Loops::new(input, out, reduced, F::IS_ORDERED)?;
     let [step, out_step] = loops.kept.steps();
     let run = loops.kept.run_len();
     // A run of results whose elements are neighbours, or that have few elements each, goes row
@@ -145,8 +148,9 @@ pub(super) fn reduce<C: Compute, F: Fold<C>>(
             if by_rows {
                 loops.rows(input, offset, step, fold, results)?;
             } else {
+                let mut buffer = [C::default(); CHUNK];
                 for (index, result) in results.iter_mut().enumerate() {
-                    *result = loops.one(input, offset + index * step, fold)?;
+                    *result = loops.one(input, offset + index * step, fold, &mut buffer)?;
                 }
             }
             store(out, out_offset + start * out_step, out_step, results)?;
@@ -165,7 +169,12 @@ struct Loops {
 }
 
 impl Loops {
-    fn new(input: &TensorView<'_>, out: &TensorViewMut<'_>, reduced: &Reduced) -> Result<Self> {
+    fn new(
+        input: &TensorView<'_>,
+        out: &TensorViewMut<'_>,
+        reduced: &Reduced,
+        is_ordered: bool,
+    ) -> Result<Self> {
         let strides = input.strides();
         let out_strides = out.strides();
         let mut kept = [Dims::new(), Dims::new(), Dims::new()];
@@ -179,12 +188,18 @@ impl Loops {
                 kept[2].push(out_strides[out_dim])?;
             }
         }
-        // In logical order, so that the number of an element is its logical one.
+        let order = if is_ordered {
+            identity_order(input.rank())?
+        } else {
+            input.dim_order()
+        };
         let mut sizes = Dims::new();
         let mut steps = Dims::new();
-        for dim in (0..input.rank()).filter(|&dim| reduced.contains(dim)) {
-            sizes.push(input.sizes()[dim])?;
-            steps.push(strides[dim])?;
+        for dim in order.iter().map(|&dim| usize::from(dim)) {
+            if reduced.contains(dim) {
+                sizes.push(input.sizes()[dim])?;
+                steps.push(strides[dim])?;
+            }
         }
         let [kept_sizes, kept_strides, kept_out] = &kept;
         Ok(Self {
@@ -200,9 +215,9 @@ impl Loops {
         input: &TensorView<'_>,
         offset: usize,
         fold: &F,
+        buffer: &mut [C; CHUNK],
     ) -> Result<F::Result> {
         let mut state = fold.start();
-        let mut buffer = [C::default(); CHUNK];
         let [step] = self.reduced.steps();
         let run = self.reduced.run_len();
         let mut number = 0;

@@ -1,13 +1,13 @@
 //! Sums, means and products; whether any or all elements are true.
 
-use std::marker::PhantomData;
+use std::ops::Div;
 
-use thalweg_core::{Bool, Complex32, Complex64, DType, KernelCall, KernelRegistry, Result};
+use thalweg_core::{Bool, DType, KernelCall, KernelRegistry, Result};
 use thalweg_core::{TensorView, TensorViewMut, ensure};
 
 use super::reduce::{Fold, Reduced, fold_lanes, reduce};
-use crate::compute::{Compute, dispatch_compute};
-use crate::convert::CastInto;
+use crate::compute::dispatch_compute;
+use crate::number::{Number, Summed};
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
@@ -93,7 +93,7 @@ fn sum(call: &KernelCall<'_>, reduced: Reduced, dtype: usize) -> Result<()> {
         "complex numbers cannot be summed as {dtype}"
     );
     dispatch_compute!(dtype, number => C, {
-        reduce::<C, _>(&input, &mut out, &reduced, &Sum::new(false))
+        reduce::<C, _>(&input, &mut out, &reduced, &Sum)
     })
 }
 
@@ -113,7 +113,7 @@ pub(super) fn mean_into(
     dtype: DType,
 ) -> Result<()> {
     dispatch_compute!(dtype, float_complex => C, {
-        reduce::<C, _>(input, out, reduced, &Sum::new(true))
+        reduce::<C, _>(input, out, reduced, &Mean)
     })
 }
 
@@ -133,122 +133,9 @@ fn truth(call: &KernelCall<'_>, reduced: Reduced, out: usize, is_any: bool) -> R
     reduce::<Bool, _>(&input, &mut out, &reduced, &Truth { is_any })
 }
 
-/// A type whose sums are taken in a wider one.
-trait Summed: Compute {
-    type Wide: Compute;
+struct Sum;
 
-    fn widen(self) -> Self::Wide;
-    fn sum(elements: &[Self]) -> Self::Wide;
-    fn add(a: Self::Wide, b: Self::Wide) -> Self::Wide;
-    fn multiply(a: Self::Wide, b: Self::Wide) -> Self::Wide;
-    fn one() -> Self::Wide;
-    fn divide(a: Self::Wide, count: usize) -> Self::Wide;
-}
-
-/// Floats are summed in f64. A chunk of f32 is summed in f32 first, in so many lanes that each
-/// adds few numbers, which is fast and loses next to nothing.
-macro_rules! summed_floats {
-    ($($float:ty => $wide:ty, $zero:expr, $one:expr;)*) => {
-        $(impl Summed for $float {
-            type Wide = $wide;
-
-            #[inline]
-            fn widen(self) -> $wide {
-                self.cast_into()
-            }
-            #[inline]
-            fn sum(elements: &[Self]) -> $wide {
-                let sum = fold_lanes(elements, $zero, |a, b| a + b, |a, b| a + b);
-                CastInto::<$wide>::cast_into(sum)
-            }
-            #[inline]
-            fn add(a: $wide, b: $wide) -> $wide {
-                a + b
-            }
-            #[inline]
-            fn multiply(a: $wide, b: $wide) -> $wide {
-                a * b
-            }
-            #[inline]
-            fn one() -> $wide {
-                $one
-            }
-            #[inline]
-            fn divide(a: $wide, count: usize) -> $wide {
-                a / count as f64
-            }
-        })*
-    };
-}
-
-summed_floats! {
-    f32 => f64, 0f32, 1.0;
-    f64 => f64, 0f64, 1.0;
-    Complex32 => Complex64, Complex32::ZERO, Complex64::ONE;
-    Complex64 => Complex64, Complex64::ZERO, Complex64::ONE;
-}
-
-/// Integers wrap at 64 bits, and are cut to fewer when they are stored.
-macro_rules! summed_integers {
-    ($($int:ty => $wide:ty;)*) => {
-        $(impl Summed for $int {
-            type Wide = $wide;
-
-            #[inline]
-            fn widen(self) -> $wide {
-                self.cast_into()
-            }
-            #[inline]
-            fn sum(elements: &[Self]) -> $wide {
-                fold_lanes(
-                    elements,
-                    0,
-                    |a: $wide, b| a.wrapping_add(<$wide>::from(b)),
-                    <$wide>::wrapping_add,
-                )
-            }
-            #[inline]
-            fn add(a: $wide, b: $wide) -> $wide {
-                a.wrapping_add(b)
-            }
-            #[inline]
-            fn multiply(a: $wide, b: $wide) -> $wide {
-                a.wrapping_mul(b)
-            }
-            #[inline]
-            fn one() -> $wide {
-                1
-            }
-            #[inline]
-            fn divide(a: $wide, count: usize) -> $wide {
-                a.checked_div(count as $wide).unwrap_or(0)
-            }
-        })*
-    };
-}
-
-summed_integers! {
-    u8 => u64;
-    i32 => i64;
-    i64 => i64;
-    u64 => u64;
-}
-
-struct Sum<C> {
-    is_mean: bool,
-    of: PhantomData<C>,
-}
-
-impl<C> Sum<C> {
-    fn new(is_mean: bool) -> Self {
-        Self {
-            is_mean,
-            of: PhantomData,
-        }
-    }
-}
-
-impl<C: Summed> Fold<C> for Sum<C> {
+impl<C: Summed> Fold<C> for Sum {
     type State = C::Wide;
     type Result = C::Wide;
 
@@ -257,21 +144,43 @@ impl<C: Summed> Fold<C> for Sum<C> {
     }
 
     fn fold(&self, state: &mut C::Wide, _: usize, elements: &[C]) {
-        *state = C::add(*state, C::sum(elements));
+        let start = C::Wide::default();
+        let sum = fold_lanes(elements, start, |a, b| a.add(b.widen()), C::Wide::add);
+        *state = state.add(sum);
     }
 
     fn fold_row(&self, states: &mut [C::Wide], _: usize, row: &[C]) {
         for (state, &element) in states.iter_mut().zip(row) {
-            *state = C::add(*state, element.widen());
+            *state = state.add(element.widen());
         }
     }
 
+    fn finish(&self, state: C::Wide, _: usize) -> C::Wide {
+        state
+    }
+}
+
+/// A sum divided by how many there are.
+struct Mean;
+
+impl<C: Summed<Wide: Div<f64, Output = C::Wide>>> Fold<C> for Mean {
+    type State = C::Wide;
+    type Result = C::Wide;
+
+    fn start(&self) -> C::Wide {
+        Fold::<C>::start(&Sum)
+    }
+
+    fn fold(&self, state: &mut C::Wide, first: usize, elements: &[C]) {
+        Sum.fold(state, first, elements);
+    }
+
+    fn fold_row(&self, states: &mut [C::Wide], index: usize, row: &[C]) {
+        Sum.fold_row(states, index, row);
+    }
+
     fn finish(&self, state: C::Wide, count: usize) -> C::Wide {
-        if self.is_mean {
-            C::divide(state, count)
-        } else {
-            state
-        }
+        state / count as f64
     }
 }
 
@@ -282,24 +191,18 @@ impl<C: Summed> Fold<C> for Product {
     type Result = C::Wide;
 
     fn start(&self) -> C::Wide {
-        C::one()
+        C::Wide::ONE
     }
 
     fn fold(&self, state: &mut C::Wide, _: usize, elements: &[C]) {
-        *state = C::multiply(
-            *state,
-            fold_lanes(
-                elements,
-                C::one(),
-                |a, b| C::multiply(a, b.widen()),
-                C::multiply,
-            ),
-        );
+        let one = C::Wide::ONE;
+        let product = fold_lanes(elements, one, |a, b| a.mul(b.widen()), C::Wide::mul);
+        *state = state.mul(product);
     }
 
     fn fold_row(&self, states: &mut [C::Wide], _: usize, row: &[C]) {
         for (state, &element) in states.iter_mut().zip(row) {
-            *state = C::multiply(*state, element.widen());
+            *state = state.mul(element.widen());
         }
     }
 

@@ -4,8 +4,8 @@ use thalweg_core::{KernelCall, KernelRegistry, Result, ensure};
 
 use super::reduce::{Fold, Reduced, fold_lanes, reduce};
 use super::sums::mean_into;
+use crate::cast::CastInto;
 use crate::compute::{Compute, dispatch_compute};
-use crate::convert::CastInto;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(

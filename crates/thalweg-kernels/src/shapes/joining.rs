@@ -6,8 +6,9 @@ use thalweg_core::{
 
 use super::existing_dim;
 use crate::conversion::convert;
-use crate::copying::{copy, copy_strided};
-use crate::layout::{Layout, size_from, wrap_dim};
+use crate::copying::{copy, copy_bytes};
+use crate::dims::{size_from, wrap_dim};
+use crate::layout::Layout;
 
 pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
@@ -123,7 +124,7 @@ fn place(
     let elements = call.temporary::<u8>(numel(&[tensor.numel(), dtype.size()])?)?;
     convert(elements, dtype, tensor.bytes(), tensor.dtype())?;
     let size = dtype.size();
-    copy_strided(out.bytes_mut(), to, elements, from, size, call.threads())
+    copy_bytes(out.bytes_mut(), to, elements, from, size, call.threads())
 }
 
 fn split_with_sizes(call: &KernelCall<'_>) -> Result<()> {

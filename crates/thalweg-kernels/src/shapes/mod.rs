@@ -9,10 +9,14 @@ mod patching;
 #[cfg(test)]
 mod tests;
 
-use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, TensorView, ensure, numel};
+use thalweg_core::{
+    Dims, KernelCall, KernelRegistry, Result, TensorView, ensure, identity_order, numel,
+};
 
-use crate::copying::{copy, copy_strided};
-use crate::layout::{Layout, size_from, wrap_dim, wrap_index};
+use crate::copying::{copy, copy_bytes};
+use crate::dims::{size_from, wrap_dim, wrap_index};
+use crate::layout::Layout;
+use crate::ordering::in_order;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     let copies = [
@@ -152,11 +156,8 @@ pub(crate) fn reshape(
         let to = if out.is_row_major() { between } else { to };
         return copy(&mut out, &to, input, &from, threads);
     }
-    let size = input.dtype().size();
-    let elements = call.temporary::<u8>(input.bytes().len())?;
-    copy_strided(elements, &between, input.bytes(), &from, size, threads)?;
-    let from = Layout::row_major(sizes)?;
-    copy_strided(out.bytes_mut(), &to, elements, &from, size, threads)
+    let input = in_order(call, *input, identity_order(input.rank())?)?;
+    copy(&mut out, &to, &input, &Layout::row_major(sizes)?, threads)
 }
 
 fn same(call: &KernelCall<'_>) -> Result<()> {
@@ -193,7 +194,7 @@ pub(crate) fn inferred_shape(sizes: &[i64], elements: usize) -> Result<Dims> {
     let others = numel(&shape)?;
     if let Some(dim) = inferred {
         ensure!(
-            others != 0 && elements % others == 0,
+            others != 0 && elements.is_multiple_of(others),
             InvalidInput,
             "{elements} elements do not have a shape of {sizes:?}"
         );
@@ -243,7 +244,7 @@ fn view_as_real(call: &KernelCall<'_>) -> Result<()> {
         input.dtype(),
         out.dtype()
     );
-    copy_strided(
+    copy_bytes(
         out.bytes_mut(),
         &to,
         input.bytes(),

@@ -4,8 +4,9 @@ use bytemuck::Pod;
 use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, Scalar, ensure};
 
 use crate::conversion::encode;
-use crate::copying::{copy, elements, elements_mut};
+use crate::copying::{check_same_type, copy};
 use crate::dispatch::dispatch_size;
+use crate::elements::{elements, elements_mut};
 use crate::layout::Layout;
 use crate::strided::Walk;
 
@@ -109,13 +110,7 @@ fn from_within(call: &KernelCall<'_>, padded_dims: usize, mirrored: bool) -> Res
         sizes[dim] = padded(size, pair[0], pair[1])?;
     }
     let mut out = call.output(2, &sizes)?;
-    ensure!(
-        out.dtype() == input.dtype(),
-        InvalidInput,
-        "elements of type {} cannot be moved to a tensor of {}",
-        input.dtype(),
-        out.dtype()
-    );
+    check_same_type(&out, &input)?;
     let to = Layout::of_output(&out)?;
     // For each position of each padded dimension, where in the input it comes from. Dimensions
     // that are not there have one position.

@@ -4,9 +4,11 @@ use bytemuck::Pod;
 use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, TensorView, ensure};
 
 use super::{Range, diagonal_of, existing_dim, existing_index};
-use crate::copying::{copy, elements, elements_mut};
+use crate::copying::{check_same_type, copy};
+use crate::dims::wrap_dim;
 use crate::dispatch::dispatch_size;
-use crate::layout::{Layout, wrap_dim};
+use crate::elements::{elements, elements_mut};
+use crate::layout::Layout;
 use crate::strided::Walk;
 
 pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -103,13 +105,7 @@ fn flip(call: &KernelCall<'_>) -> Result<()> {
         }
     }
     let mut out = call.output(2, input.sizes())?;
-    ensure!(
-        out.dtype() == input.dtype(),
-        InvalidInput,
-        "elements of type {} cannot be moved to a tensor of {}",
-        input.dtype(),
-        out.dtype()
-    );
+    check_same_type(&out, &input)?;
     let to = Layout::of_output(&out)?;
     let walk = Walk::new(&from.sizes, [&to.strides, &forward, &backward])?;
     let (target, source) = (out.bytes_mut(), input.bytes());

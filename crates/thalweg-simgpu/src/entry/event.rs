@@ -17,7 +17,7 @@ entry! {
         if event.is_null() || flags > 7 || (flags & 4 != 0 && flags & 2 == 0) {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        let (context, device) = (call.context()?, call.device()?);
+        let (context, device) = (call.owner(call.context()?), call.device()?);
         let label = format!("event {}", call.next_id()).into();
         let handle = call.events.insert(Event::new(label, device, context, flags & 2 == 0));
         event.set(handle)

@@ -40,7 +40,7 @@ impl Call {
         if flags & 4 != 0 {
             return self.unsupported();
         }
-        let (context, site) = (self.context()?, self.site.clone());
+        let (context, site) = (self.owner(self.context()?), self.site.clone());
         let exec = self.instantiate(graph, context, site)?;
         out.set(exec)
     }

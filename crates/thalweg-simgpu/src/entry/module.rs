@@ -68,6 +68,7 @@ impl Call {
         } else {
             self.context()?
         };
+        let context = self.owner(context);
         let text = read_image(image)?;
         let Some(text) = text else {
             return Ok(self.modules.insert(Module::new(context, None, library)));

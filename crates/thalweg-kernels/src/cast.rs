@@ -1,4 +1,4 @@
-//! Converting elements from one type to another, as PyTorch's `to` does.
+//! The rules by which an element of one type becomes one of another, as in PyTorch's `to`.
 //!
 //! - To a boolean: whether the element is not zero; NaN is true.
 //! - From an integer to a smaller one: the low bits.
@@ -8,7 +8,7 @@
 //! - From a complex number to a real one: the imaginary part is dropped.
 
 use half::slice::HalfFloatSliceExt;
-use thalweg_core::{Bool, Complex32, Complex64, bf16, f16};
+use thalweg_core::{Bool, Complex32, Complex64, Scalar, bf16, f16};
 
 /// Conversion of elements; [the module](self) says how.
 pub(crate) trait CastFrom<S: Copy>: Copy {
@@ -42,6 +42,15 @@ impl<S: Copy, T: CastFrom<S>> CastInto<T> for S {
     #[inline]
     fn cast_into_slice(from: &[S], to: &mut [T]) {
         T::cast_slice(from, to);
+    }
+}
+
+/// A number of a program as an element.
+pub(crate) fn cast_scalar<T: CastFrom<i64> + CastFrom<f64> + CastFrom<Bool>>(value: Scalar) -> T {
+    match value {
+        Scalar::Int(value) => T::cast_from(value),
+        Scalar::Double(value) => T::cast_from(value),
+        Scalar::Bool(value) => T::cast_from(Bool::from(value)),
     }
 }
 

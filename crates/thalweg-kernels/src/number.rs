@@ -2,6 +2,7 @@
 
 use thalweg_core::{Complex32, Complex64};
 
+use crate::cast::CastInto;
 use crate::compute::Compute;
 
 /// Numbers with a sum and a product; integers wrap.
@@ -17,7 +18,7 @@ pub(crate) trait Number: Compute {
 }
 
 /// Numbers with an order.
-pub(crate) trait Real: Number + PartialOrd {
+pub(crate) trait Ordered: Number + PartialOrd {
     /// The least number: minus infinity, if there is one.
     const LEAST: Self;
     /// The greatest number: infinity, if there is one.
@@ -43,7 +44,7 @@ pub(crate) trait Real: Number + PartialOrd {
 }
 
 /// Numbers of bits.
-pub(crate) trait Integer: Real + Eq {
+pub(crate) trait Integer: Ordered + Eq {
     fn bit_and(self, other: Self) -> Self;
     fn bit_or(self, other: Self) -> Self;
     fn bit_xor(self, other: Self) -> Self;
@@ -53,6 +54,30 @@ pub(crate) trait Integer: Real + Eq {
     /// Fills with the sign; a negative distance shifts all bits out.
     fn shift_right(self, distance: Self) -> Self;
 }
+
+/// Numbers that are summed in a wider type: integers wrap at 64 bits, and floats are summed in
+/// f64, which costs little more than f32 where memory is the limit.
+pub(crate) trait Summed: Number + CastInto<Self::Wide> {
+    type Wide: Number;
+
+    #[inline]
+    fn widen(self) -> Self::Wide {
+        self.cast_into()
+    }
+}
+
+macro_rules! summed {
+    ($($from:ty => $wide:ty),*) => {
+        $(impl Summed for $from {
+            type Wide = $wide;
+        })*
+    };
+}
+
+summed!(
+    u8 => u64, i32 => i64, i64 => i64, u64 => u64, f32 => f64, f64 => f64,
+    Complex32 => Complex64, Complex64 => Complex64
+);
 
 macro_rules! integers {
     ($($int:ty),*) => {
@@ -87,7 +112,7 @@ macro_rules! integers {
             }
 
             #[allow(unused_comparisons, reason = "some of the types have no sign")]
-            impl Real for $int {
+            impl Ordered for $int {
                 const LEAST: Self = <$int>::MIN;
                 const GREATEST: Self = <$int>::MAX;
 
@@ -234,7 +259,7 @@ macro_rules! arithmetic_by_operators {
 
 macro_rules! floats {
     ($($float:ident),*) => {
-        $(impl Real for $float {
+        $(impl Ordered for $float {
             const LEAST: Self = $float::NEG_INFINITY;
             const GREATEST: Self = $float::INFINITY;
 

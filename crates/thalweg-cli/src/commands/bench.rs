@@ -1,0 +1,218 @@
+//! `thalweg bench`: measures how long methods take.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use thalweg::{Runtime, Value};
+
+use super::Verdict;
+use super::timing::Times;
+use crate::failure::{Failure, Result};
+use crate::input::{HELP, Spec};
+use crate::machine::{Machine, peak_memory};
+use crate::program::Source;
+use crate::summary::type_and_shape;
+use crate::text;
+
+/// What to measure, and how.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Programs (.pte), or folders with one each
+    #[arg(required = true, value_name = "PROGRAM")]
+    programs: Vec<PathBuf>,
+    /// The method [default: forward, or the only one]
+    #[arg(long, value_name = "NAME")]
+    method: Option<String>,
+    #[arg(long = "input", value_name = "SPEC", help = HELP)]
+    inputs: Vec<Spec>,
+    /// A data file (.ptd) [default: the one beside the program]
+    #[arg(long, value_name = "FILE")]
+    data: Vec<PathBuf>,
+    /// How many calls to measure
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = super::at_least_one)]
+    repeat: usize,
+    /// How many calls to make before that, besides the first
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    warmup: usize,
+    /// How many threads operators may use [default: all]
+    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
+    threads: Option<usize>,
+    /// Prints the numbers as JSON, times in microseconds
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was measured of one program.
+#[derive(Debug)]
+struct Measured {
+    program: String,
+    method: String,
+    inputs: Vec<String>,
+    load: Duration,
+    first: Duration,
+    times: Times,
+    memory: usize,
+}
+
+/// Runs the command.
+pub(crate) fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
+    let runtime = super::runtime(arguments.threads);
+    let mut all = Vec::new();
+    for program in &arguments.programs {
+        let source = Source::find(program, &arguments.data)?;
+        let measured = measure(arguments, &runtime, &source)
+            .map_err(|failure| failure.in_file(&source.path))?;
+        all.push(measured);
+    }
+    let machine = Machine::look();
+    if arguments.json {
+        print_json(arguments, &runtime, &machine, &all, out)?;
+    } else {
+        print_table(arguments, &runtime, &machine, &all, out)?;
+    }
+    Ok(Verdict::Right)
+}
+
+fn measure(arguments: &Arguments, runtime: &Runtime, source: &Source) -> Result<Measured> {
+    let chosen = source.load(runtime, arguments.method.as_deref())?;
+    let prepared = source.inputs(&chosen, &arguments.inputs)?;
+    let inputs = prepared.inputs()?;
+    let start = Instant::now();
+    let mut method = chosen.instance()?;
+    let load = start.elapsed();
+    let mut call = || -> Result<Duration> {
+        let start = Instant::now();
+        method.run(&inputs).map_err(|error| {
+            let failure = Failure::from(error);
+            if prepared.made_up() {
+                failure.hint(crate::input::MADE_UP)
+            } else {
+                failure
+            }
+        })?;
+        Ok(start.elapsed())
+    };
+    let first = call()?;
+    for _ in 0..arguments.warmup {
+        call()?;
+    }
+    let mut times = Vec::with_capacity(arguments.repeat.min(1 << 20));
+    for _ in 0..arguments.repeat {
+        times.push(call()?);
+    }
+    let describe = |(value, source): (&Value, &String)| {
+        format!("{} {source}", type_and_shape(value.as_output()))
+    };
+    let inputs = prepared.values.iter().zip(&prepared.sources);
+    Ok(Measured {
+        program: source.path.display().to_string(),
+        method: chosen.info.name.clone(),
+        inputs: inputs.map(describe).collect(),
+        load,
+        first,
+        times: Times::new(times),
+        memory: method.memory_used(),
+    })
+}
+
+fn print_table(
+    arguments: &Arguments,
+    runtime: &Runtime,
+    machine: &Machine,
+    all: &[Measured],
+    out: &mut dyn Write,
+) -> Result<()> {
+    writeln!(
+        out,
+        "{}, {}, {} {}; thalweg {}",
+        machine.cpu_or_arch(),
+        text::count(machine.cores, "core"),
+        machine.os,
+        machine.arch,
+        env!("CARGO_PKG_VERSION"),
+    )?;
+    writeln!(
+        out,
+        "{}, {} after the first and {} of warmup",
+        text::count(runtime.threads(), "thread"),
+        text::count(arguments.repeat, "call"),
+        arguments.warmup,
+    )?;
+    if cfg!(debug_assertions) {
+        writeln!(
+            out,
+            "note: this build has debug assertions; measure with --release"
+        )?;
+    }
+    let heading = [
+        "program", "method", "load", "first", "median", "p99", "best", "memory",
+    ];
+    let mut rows = vec![heading.map(String::from).to_vec()];
+    rows.extend(all.iter().map(|measured| {
+        let times = &measured.times;
+        vec![
+            measured.program.clone(),
+            text::printable(&measured.method),
+            text::duration(measured.load),
+            text::duration(measured.first),
+            text::duration(times.median()),
+            text::duration(times.p99()),
+            text::duration(times.best()),
+            text::bytes(measured.memory as u64),
+        ]
+    }));
+    out.write_all(text::columns("", rows).as_bytes())?;
+    for measured in all {
+        for (index, input) in measured.inputs.iter().enumerate() {
+            writeln!(out, "{} input {index}: {input}", measured.program)?;
+        }
+    }
+    if let Some(bytes) = peak_memory() {
+        writeln!(out, "peak memory of the process: {}", text::bytes(bytes))?;
+    }
+    Ok(())
+}
+
+fn print_json(
+    arguments: &Arguments,
+    runtime: &Runtime,
+    machine: &Machine,
+    all: &[Measured],
+    out: &mut dyn Write,
+) -> Result<()> {
+    let micros = |time: Duration| time.as_secs_f64() * 1e6;
+    let programs: Vec<_> = all
+        .iter()
+        .map(|measured| {
+            let times = &measured.times;
+            json!({
+                "program": measured.program,
+                "method": measured.method,
+                "inputs": measured.inputs,
+                "calls": times.len(),
+                "load_us": micros(measured.load),
+                "first_call_us": micros(measured.first),
+                "median_us": micros(times.median()),
+                "p99_us": micros(times.p99()),
+                "best_us": micros(times.best()),
+                "mean_us": micros(times.mean()),
+                "memory_bytes": measured.memory,
+            })
+        })
+        .collect();
+    let report = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "debug_assertions": cfg!(debug_assertions),
+        "machine": machine,
+        "options": {
+            "threads": runtime.threads(),
+            "repeat": arguments.repeat,
+            "warmup": arguments.warmup,
+        },
+        "programs": programs,
+        "peak_memory_bytes": peak_memory(),
+    });
+    Ok(writeln!(out, "{report:#}")?)
+}

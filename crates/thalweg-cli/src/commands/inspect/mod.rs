@@ -1,0 +1,74 @@
+//! `thalweg inspect`: says what is in a program.
+
+mod describe;
+mod methods;
+mod print;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use thalweg::format::{FileKind, Layout};
+
+use super::Verdict;
+use crate::failure::{Failure, Result};
+
+/// What to describe.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// A program (.pte), or a data file (.ptd)
+    #[arg(value_name = "PROGRAM")]
+    program: PathBuf,
+    /// Prints everything as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command. It only reads files, and needs no device that the program is for.
+pub(crate) fn inspect(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
+    let path = &arguments.program;
+    let in_file = |failure: Failure| failure.of(path.display());
+    let file = read(path)?;
+    let layout = Layout::parse(&file).map_err(|error| in_file(not_ours(&error)))?;
+    match layout.kind {
+        FileKind::Program => {
+            let program = describe::program(path, &file, &layout).map_err(in_file)?;
+            if arguments.json {
+                write_json(&program, out)?;
+            } else {
+                print::program(&program, out)?;
+            }
+        }
+        FileKind::DataFile => {
+            let data = describe::data_file(path, &file, &layout).map_err(in_file)?;
+            if arguments.json {
+                write_json(&data, out)?;
+            } else {
+                print::data_file(&data, out)?;
+            }
+        }
+    }
+    Ok(Verdict::Right)
+}
+
+/// The bytes of a file.
+fn read(path: &Path) -> Result<Vec<u8>> {
+    if path.is_dir() {
+        return Err(
+            Failure::new(format!("{} is a folder, not a program", path.display()))
+                .hint("name the .pte file in it"),
+        );
+    }
+    fs::read(path).map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))
+}
+
+fn not_ours(error: &thalweg::format::Error) -> Failure {
+    Failure::new(error.to_string())
+        .hint("this command takes ExecuTorch programs (.pte) and their data files (.ptd)")
+}
+
+fn write_json(description: &impl Serialize, out: &mut dyn Write) -> Result<()> {
+    serde_json::to_writer_pretty(&mut *out, description).map_err(std::io::Error::from)?;
+    Ok(writeln!(out)?)
+}

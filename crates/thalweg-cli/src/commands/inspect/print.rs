@@ -1,0 +1,318 @@
+//! The description of a file as text.
+
+use std::io::{self, Write};
+
+use super::describe::{Beside, Data, DataEntry, FileLayout, Program};
+use super::methods::{Argument, CompileSpec, Instructions, Method, Missing, MutableBuffer, Shape};
+use crate::text::{bytes, columns, count, list, noun, printable};
+
+/// How many entries of long lists are printed; JSON has all.
+const LONGEST: usize = 24;
+
+/// Prints a program.
+pub(super) fn program(program: &Program, out: &mut dyn Write) -> io::Result<()> {
+    let methods = count(program.methods.len(), "method");
+    let size = bytes(program.layout.file_bytes);
+    writeln!(out, "{}: program of {size}, {methods}", program.file)?;
+    if let Some(refused) = &program.refused {
+        writeln!(out, "cannot be loaded: {refused}")?;
+    }
+    for method in &program.methods {
+        writeln!(out)?;
+        print_method(method, program.refused.is_some(), out)?;
+    }
+    if !program.named_data.is_empty() {
+        writeln!(out, "\nnamed data")?;
+        let rows = program.named_data.iter().map(|entry| {
+            vec![
+                printable(&entry.key),
+                bytes(entry.bytes as u64),
+                format!("segment {}", entry.segment),
+            ]
+        });
+        print_rows("  ", rows, out)?;
+    }
+    for beside in &program.data_files {
+        writeln!(out)?;
+        match beside {
+            Beside::Readable(data) => print_entries(data, out)?,
+            Beside::Broken { file, error } => {
+                writeln!(out, "{file}: cannot be read: {error}")?;
+            }
+        }
+    }
+    writeln!(out)?;
+    print_layout(&program.layout, out)
+}
+
+/// Prints a data file.
+pub(super) fn data_file(data: &Data, out: &mut dyn Write) -> io::Result<()> {
+    print_entries(data, out)?;
+    writeln!(out)?;
+    print_layout(&data.layout, out)
+}
+
+fn print_method(method: &Method, refused: bool, out: &mut dyn Write) -> io::Result<()> {
+    let runs = if method.runs_here {
+        "runs here".into()
+    } else if refused {
+        "cannot run here".into()
+    } else {
+        format!("cannot run here: needs {}", needs(&method.missing))
+    };
+    writeln!(out, "method {}: {runs}", printable(&method.name))?;
+    print_arguments("inputs", &method.inputs, out)?;
+    print_arguments("outputs", &method.outputs, out)?;
+    writeln!(
+        out,
+        "  instructions: {}",
+        instructions(&method.instructions)
+    )?;
+    if !method.operators.is_empty() {
+        writeln!(out, "  operators")?;
+        let rows = method.operators.iter().map(|operator| {
+            vec![
+                printable(&operator.name),
+                count(operator.calls, "call"),
+                availability(operator.available),
+            ]
+        });
+        out.write_all(columns("    ", rows).as_bytes())?;
+    }
+    print_delegates(method, out)?;
+    if !method.arenas.is_empty() {
+        writeln!(out, "  memory")?;
+        let rows = method.arenas.iter().map(|arena| {
+            vec![
+                format!("arena {}", arena.arena),
+                bytes(arena.bytes),
+                format!("on {}", arena.device),
+            ]
+        });
+        print_rows("    ", rows, out)?;
+    }
+    let constants = &method.constants;
+    if constants.tensors > 0 {
+        let external = match constants.external.len() {
+            0 => String::new(),
+            n => format!(", {n} of them in data files"),
+        };
+        let tensors = count(constants.tensors, "tensor");
+        let size = bytes(constants.bytes);
+        writeln!(out, "  constants: {tensors} of {size}{external}")?;
+    }
+    if !method.mutable_buffers.is_empty() {
+        writeln!(out, "  mutable buffers")?;
+        print_rows("    ", method.mutable_buffers.iter().map(buffer), out)?;
+    }
+    Ok(())
+}
+
+fn print_arguments(title: &str, values: &[Argument], out: &mut dyn Write) -> io::Result<()> {
+    if values.is_empty() {
+        return writeln!(out, "  {title}: none");
+    }
+    writeln!(out, "  {title}")?;
+    let named = values.iter().any(|value| value.name.is_some());
+    let rows = values.iter().enumerate().map(|(index, value)| {
+        let mut row = vec![index.to_string()];
+        if named {
+            row.push(printable(value.name.as_deref().unwrap_or_default()));
+        }
+        row.push(argument(value));
+        row
+    });
+    print_rows("    ", rows, out)
+}
+
+fn print_delegates(method: &Method, out: &mut dyn Write) -> io::Result<()> {
+    if method.delegates.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  delegates")?;
+    for (index, delegate) in method.delegates.iter().enumerate() {
+        let row = vec![
+            index.to_string(),
+            printable(&delegate.backend),
+            format!(
+                "{} in {}",
+                bytes(delegate.payload_bytes as u64),
+                delegate.stored
+            ),
+            count(delegate.calls, "call"),
+            availability(delegate.available),
+        ];
+        out.write_all(columns("    ", [row]).as_bytes())?;
+        let specs = delegate.compile_specs.iter().map(compile_spec);
+        print_rows("       ", specs, out)?;
+    }
+    Ok(())
+}
+
+fn print_entries(data: &Data, out: &mut dyn Write) -> io::Result<()> {
+    let size = bytes(data.layout.file_bytes);
+    let entries = match data.entries.len() {
+        1 => "1 entry".to_string(),
+        n => format!("{n} entries"),
+    };
+    writeln!(out, "{}: data file of {size}, {entries}", data.file)?;
+    print_rows("  ", data.entries.iter().map(entry), out)
+}
+
+fn print_layout(layout: &FileLayout, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "file layout")?;
+    let mut rows = Vec::new();
+    if let Some(header) = layout.header_bytes {
+        rows.push(vec!["header".into(), "8".into(), bytes(header.into())]);
+    }
+    rows.push(vec![
+        "flatbuffer".into(),
+        "0".into(),
+        bytes(layout.flatbuffer_bytes),
+    ]);
+    for (index, segment) in layout.segments.iter().enumerate() {
+        let used_for = match &segment.used_for[..] {
+            [] => "unused".into(),
+            [one] => printable(one),
+            [first, rest @ ..] => format!("{} and {} more", printable(first), rest.len()),
+        };
+        rows.push(vec![
+            format!("segment {index}"),
+            segment.offset.to_string(),
+            bytes(segment.bytes),
+            used_for,
+        ]);
+    }
+    for row in &mut rows {
+        row[1].insert_str(0, "at ");
+    }
+    print_rows("  ", rows, out)?;
+    writeln!(out, "  padding: {}", bytes(layout.padding_bytes))
+}
+
+/// Prints rows in columns, of long lists only the first.
+fn print_rows(
+    indent: &str,
+    rows: impl IntoIterator<Item = Vec<String>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let rows: Vec<_> = rows.into_iter().collect();
+    let total = rows.len();
+    // To leave out a single one would save nothing.
+    let shown = if total > LONGEST + 1 { LONGEST } else { total };
+    out.write_all(columns(indent, rows.into_iter().take(shown)).as_bytes())?;
+    if shown < total {
+        writeln!(out, "{indent}... and {} more (see --json)", total - shown)?;
+    }
+    Ok(())
+}
+
+fn argument(argument: &Argument) -> String {
+    match (&argument.tensor, &argument.value) {
+        (Some(shape), _) => tensor(shape),
+        (None, Some(value)) => format!("{} {}", argument.kind, printable(&value.to_string())),
+        (None, None) if argument.kind == "any" => "any, known only at run time".into(),
+        (None, None) => argument.kind.into(),
+    }
+}
+
+fn tensor(tensor: &Shape) -> String {
+    let sizes: Vec<String> = tensor
+        .shape
+        .iter()
+        .map(|size| match tensor.sizes {
+            "bounded" => format!("≤{size}"),
+            "unbounded" => "?".into(),
+            _ => size.to_string(),
+        })
+        .collect();
+    let mut text = format!("{}[{}]", tensor.dtype, sizes.join(", "));
+    if let Some(order) = &tensor.dim_order {
+        text += &format!(" in dim order {order:?}");
+    }
+    if let Some(device) = &tensor.device {
+        text += &format!(" on {device}");
+    }
+    text
+}
+
+fn buffer(buffer: &MutableBuffer) -> Vec<String> {
+    vec![
+        buffer.name.as_deref().map_or("(no name)".into(), printable),
+        tensor(&buffer.tensor),
+        bytes(buffer.bytes),
+        match buffer.initial {
+            "stored" => "starts with a stored value".into(),
+            "external" => "starts with a value from a data file".into(),
+            other => format!("starts with {other}"),
+        },
+    ]
+}
+
+fn entry(entry: &DataEntry) -> Vec<String> {
+    vec![
+        printable(&entry.key),
+        entry.tensor.as_ref().map_or("blob".into(), tensor),
+        bytes(entry.bytes as u64),
+        format!("segment {}", entry.segment),
+    ]
+}
+
+fn compile_spec(spec: &CompileSpec) -> Vec<String> {
+    let value = match (&spec.text, &spec.hex) {
+        (Some(text), _) => {
+            let mut shown: String = text.chars().take(60).collect();
+            if shown.len() < text.len() {
+                shown += &format!("... ({})", count(spec.bytes, "byte"));
+            }
+            format!("= {}", printable(&shown))
+        }
+        (None, Some(hex)) if hex.len() < 2 * spec.bytes => {
+            format!("= 0x{hex}... ({})", count(spec.bytes, "byte"))
+        }
+        (None, Some(hex)) => format!("= 0x{hex}"),
+        (None, None) => "is set".into(),
+    };
+    vec![printable(&spec.key), value]
+}
+
+fn instructions(counts: &Instructions) -> String {
+    let kinds = [
+        (counts.kernel_calls, "kernel call"),
+        (counts.delegate_calls, "delegate call"),
+        (counts.moves, "move"),
+        (counts.jumps, "jump"),
+        (counts.frees, "free"),
+    ];
+    let present: Vec<String> = kinds
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|&(n, kind)| count(n, kind))
+        .collect();
+    if present.is_empty() {
+        "none".into()
+    } else {
+        list(&present)
+    }
+}
+
+/// What is missing, in words.
+fn needs(missing: &Missing) -> String {
+    let mut needs = Vec::new();
+    for (names, kind) in [
+        (&missing.operators, "the operator"),
+        (&missing.backends, "the backend"),
+        (&missing.devices, "the device"),
+    ] {
+        if !names.is_empty() {
+            let names: Vec<String> = names.iter().map(|name| printable(name)).collect();
+            needs.push(format!("{} {}", noun(names.len(), kind), list(&names)));
+        }
+    }
+    needs.join("; ")
+}
+
+fn availability(available: bool) -> String {
+    let text = if available { "" } else { "not in this build" };
+    text.into()
+}

@@ -1,0 +1,66 @@
+//! `thalweg bench`
+
+use super::thalweg;
+
+#[test]
+fn what_would_measure_nothing_is_refused() {
+    let message = thalweg(&["bench", "fixtures/add", "--repeat", "0"]).refused();
+    assert!(message.contains("--repeat"), "{message}");
+    assert!(message.contains("must be 1 or more"), "{message}");
+}
+
+#[test]
+fn several_programs_share_a_table() {
+    let out = thalweg(&[
+        "bench",
+        "fixtures/add/model.pte",
+        "fixtures/cond/model.pte",
+        "--repeat",
+        "3",
+        "--warmup",
+        "0",
+        "--threads",
+        "1",
+    ])
+    .ok();
+    assert!(
+        out.contains("1 thread, 3 calls after the first and 0 of warmup"),
+        "{out}"
+    );
+    let column = |name: &str| {
+        let line = out.lines().find(|line| line.starts_with(name)).unwrap();
+        line.find("forward")
+            .unwrap_or_else(|| line.find("method").unwrap())
+    };
+    let heading = column("program");
+    assert_eq!(column("fixtures/add/model.pte"), heading, "{out}");
+    assert_eq!(column("fixtures/cond/model.pte"), heading, "{out}");
+}
+
+#[test]
+fn the_json_output_has_all_numbers_with_machine_and_options() {
+    let report = thalweg(&["bench", "fixtures/add", "--repeat", "7", "--json"]).json();
+    assert_eq!(report["options"]["repeat"], 7);
+    assert_eq!(report["options"]["warmup"], 10);
+    assert!(report["options"]["threads"].as_u64().unwrap() > 0);
+    assert!(report["machine"]["cores"].as_u64().unwrap() > 0);
+    let program = &report["programs"][0];
+    assert_eq!(program["method"], "forward");
+    assert_eq!(program["calls"], 7);
+    let number = |name: &str| program[name].as_f64().unwrap();
+    for name in ["load_us", "first_call_us", "mean_us", "memory_bytes"] {
+        assert!(number(name) > 0.0, "{name}");
+    }
+    assert!(number("best_us") <= number("median_us"));
+    assert!(number("median_us") <= number("p99_us"));
+}
+
+#[test]
+fn a_program_that_cannot_run_is_named() {
+    let message = thalweg(&["bench", "fixtures/add", "fixtures/xnnpack_inline_delegate"]).refused();
+    assert!(
+        message.contains("xnnpack_inline_delegate/model.pte"),
+        "{message}"
+    );
+    assert!(message.contains("XnnpackBackend"), "{message}");
+}

@@ -1,0 +1,26 @@
+//! `thalweg doctor`
+
+use super::thalweg;
+
+#[test]
+fn backends_that_this_build_lacks_are_named_with_the_reason() {
+    let out = thalweg(&["doctor"]).ok();
+    assert!(out.contains("this build has no CudaBackend"), "{out}");
+    assert!(out.contains("this build has no TensorRTBackend"), "{out}");
+}
+
+#[test]
+fn what_was_found_is_there_as_json() {
+    let report = thalweg(&["doctor", "--json"]).json();
+    assert!(report["operators"].as_u64().unwrap() > 100);
+    assert!(report["threads"].as_u64().unwrap() > 0);
+    assert_eq!(report["machine"]["arch"], std::env::consts::ARCH);
+    assert!(report["cuda"]["driver"].is_object());
+    assert!(report["tensorrt"]["names"].as_array().unwrap().len() > 1);
+    let backends = report["backends"].as_array().unwrap();
+    assert!(
+        backends
+            .iter()
+            .all(|backend| { backend["works"] == true || backend["why_not"].is_string() })
+    );
+}

@@ -1,0 +1,99 @@
+//! What the command does, seen from outside.
+
+mod bench;
+mod doctor;
+mod inspect;
+mod run;
+mod verify;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What came of running the command.
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+/// Runs the command in the repository's root.
+fn thalweg<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Ran {
+    let output = Command::new(env!("CARGO_BIN_EXE_thalweg"))
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let ran = Ran {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    };
+    assert!(!ran.err.contains("panicked"), "{}", ran.err);
+    ran
+}
+
+impl Ran {
+    /// The output of a run that ended well.
+    fn ok(self) -> String {
+        assert_eq!(self.code, 0, "{}{}", self.out, self.err);
+        assert_eq!(self.err, "");
+        self.out
+    }
+
+    /// The output of a run that ended well, as JSON.
+    fn json(self) -> serde_json::Value {
+        serde_json::from_str(&self.ok()).unwrap()
+    }
+
+    /// The message of a run that could not do what it was asked to.
+    fn refused(self) -> String {
+        assert_eq!(self.code, 2, "{}{}", self.out, self.err);
+        assert!(self.err.starts_with("error: "), "{}", self.err);
+        self.err
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A copy of a fixture in a folder of its own, to be changed.
+fn copy_of(fixture: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join(fixture);
+    std::fs::create_dir(&target).unwrap();
+    for file in std::fs::read_dir(root().join("fixtures").join(fixture)).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), target.join(file.file_name())).unwrap();
+    }
+    folder
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn without_a_command_the_commands_are_listed() {
+    let ran = thalweg::<&str>(&[]);
+    assert_eq!(ran.code, 2);
+    for command in ["run", "inspect", "verify", "bench", "doctor"] {
+        assert!(ran.err.contains(&format!("\n  {command}")), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    use std::process::Stdio;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_thalweg"))
+        .args(["inspect", "--json", "fixtures/cond/model.pte"])
+        .current_dir(root())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}

@@ -1,0 +1,125 @@
+//! Devices over the life of a method instance: the stream of a call, and what calls leave behind.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Device, Mark, Pending, StreamHandle, Use};
+use crate::memory::StorageId;
+use crate::{Result, RunOptions};
+
+/// One device, as a method instance uses it.
+///
+/// # Order
+/// All that a call does on the device goes to one stream. What the call before has left in flight
+/// there is waited for by the stream, not by the host; the host waits only where it has to touch
+/// memory that a copy still uses.
+pub(crate) struct DeviceState {
+    pub(crate) device: Arc<dyn Device>,
+    /// After the last thing that the call before asked for, if it may still be in flight.
+    mark: Box<dyn Mark>,
+    in_flight: bool,
+    stream: StreamHandle,
+    /// Whether something was asked for that the mark does not remember yet.
+    used: bool,
+    /// Host memory that copies of this call, or of calls before, still use.
+    pending: Pending,
+}
+
+impl DeviceState {
+    pub(crate) fn new(device: Arc<dyn Device>, copies: usize) -> Result<Self> {
+        Ok(Self {
+            mark: device.mark()?,
+            stream: device.default_stream(),
+            device,
+            in_flight: false,
+            used: false,
+            pending: Pending::with_capacity(copies),
+        })
+    }
+
+    /// Chooses the stream of a call, which goes on after what the call before left in flight.
+    pub(crate) fn begin(&mut self, options: &RunOptions<'_>) -> Result<()> {
+        self.stream = options
+            .stream_on(self.device.id())
+            .unwrap_or_else(|| self.device.default_stream());
+        self.used = false;
+        if self.in_flight {
+            self.mark.wait_in(self.stream)?;
+        }
+        Ok(())
+    }
+
+    /// The stream of the call, on which something is about to be asked for.
+    pub(crate) fn stream(&mut self) -> StreamHandle {
+        self.used = true;
+        self.stream
+    }
+
+    /// Remembers that a copy on the stream uses host memory.
+    pub(crate) fn add_pending(&mut self, storage: StorageId, range: Range<usize>, by_device: Use) {
+        self.pending.add(storage, range, by_device);
+    }
+
+    /// Waits if the host cannot use a range yet, once for all that is pending.
+    #[inline]
+    pub(crate) fn before_host(
+        &mut self,
+        storage: StorageId,
+        range: &Range<usize>,
+        by_host: Use,
+    ) -> Result<()> {
+        if self.pending.is_empty() || !self.pending.conflicts(storage, range, by_host) {
+            return Ok(());
+        }
+        self.wait()
+    }
+
+    /// Whether copies still use host memory.
+    #[inline]
+    pub(crate) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Ends a call: whatever it left in flight can be waited for from now on. If that cannot be
+    /// remembered, the call waits here.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.used) {
+            return Ok(());
+        }
+        self.in_flight = true;
+        self.mark.record(self.stream).inspect_err(|_| {
+            // The error is the call's, in any case. A device that cannot be waited for either is
+            // lost, and does nothing any more.
+            let _ = self.device.synchronize(self.stream);
+            self.in_flight = false;
+            self.pending.clear();
+        })
+    }
+
+    /// Waits, on the host, for all that this call and calls before have asked for.
+    fn wait(&mut self) -> Result<()> {
+        if self.used {
+            // The stream waits for the calls before, so this waits for them, too.
+            self.device.synchronize(self.stream)?;
+        } else if self.in_flight {
+            self.mark.wait()?;
+        }
+        self.used = false;
+        self.in_flight = false;
+        self.pending.clear();
+        Ok(())
+    }
+}
+
+impl Drop for DeviceState {
+    /// The instance's memory goes next, and nothing may use it any more.
+    fn drop(&mut self) {
+        // A device that cannot be waited for is lost, and does nothing any more.
+        if self.used {
+            // Only a panic comes here in the middle of a call.
+            let _ = self.device.synchronize(self.stream);
+        } else if self.in_flight {
+            let _ = self.mark.wait();
+        }
+    }
+}

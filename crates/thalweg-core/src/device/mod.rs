@@ -1,0 +1,196 @@
+//! Devices: memory that is not the host's, and work that runs in order beside the host.
+//!
+//! The core knows no particular device. A [`Device`] is given to the runtime when it is built, and
+//! what a program plans on it (arenas, copies) goes through this trait; delegates that run on it
+//! know more about it than the core does.
+#![allow(
+    unsafe_code,
+    reason = "copies take addresses, and pinned memory is used by address; the traits say what \
+              whoever calls or implements them promises"
+)]
+
+mod calls;
+mod pending;
+
+pub(crate) use calls::DeviceState;
+pub(crate) use pending::{Pending, Use};
+
+use std::fmt;
+
+/// A kind of device, and which one of that kind, as programs name it.
+pub use thalweg_format::Device as DeviceId;
+pub use thalweg_format::DeviceKind;
+
+use crate::Result;
+
+/// A device that programs can have memory on.
+///
+/// Everything that a call does on a device goes to one stream, in the order in which it is asked
+/// for. Functions that take a stream return once the work is asked for, not once it is done,
+/// unless they say so.
+pub trait Device: Send + Sync + fmt::Debug {
+    /// Which device this is.
+    fn id(&self) -> DeviceId;
+
+    /// What it is called, for people.
+    fn name(&self) -> String;
+
+    /// The stream that calls use if the caller chooses none: the calling thread's own.
+    fn default_stream(&self) -> StreamHandle;
+
+    /// Memory of the device, filled with zeros.
+    ///
+    /// # Errors
+    /// If the device's memory is out.
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn DeviceMemory>>;
+
+    /// Memory of the host that the device reaches by itself, filled with zeros, so that copies run
+    /// beside the host.
+    ///
+    /// # Errors
+    /// If memory is out.
+    fn allocate_pinned(&self, bytes: usize) -> Result<Box<dyn PinnedMemory>>;
+
+    /// Something that remembers a point in a stream.
+    ///
+    /// # Errors
+    /// If the device has no more of them.
+    fn mark(&self) -> Result<Box<dyn Mark>>;
+
+    /// Waits, on the host, until all is done that was asked for on a stream.
+    ///
+    /// # Errors
+    /// If the device failed, perhaps at something earlier.
+    fn synchronize(&self, stream: StreamHandle) -> Result<()>;
+
+    /// Copies `len` bytes from the host to the device. Memory that [`allocate_pinned`] gave is read
+    /// when the copy runs; other memory has been read when this returns.
+    ///
+    /// [`allocate_pinned`]: Device::allocate_pinned
+    ///
+    /// # Safety
+    /// `from` is valid for reads, and `to` is memory of this device, for `len` bytes. Pinned memory
+    /// is not written before the copy is done.
+    ///
+    /// # Errors
+    /// If the device failed. The copy may have been asked for all the same.
+    unsafe fn upload(
+        &self,
+        to: DeviceAddress,
+        from: *const u8,
+        len: usize,
+        stream: StreamHandle,
+    ) -> Result<()>;
+
+    /// Copies `len` bytes from the device to the host. Memory that is not pinned has been written
+    /// when this returns.
+    ///
+    /// # Safety
+    /// `to` is valid for writes, and `from` is memory of this device, for `len` bytes. Pinned memory
+    /// is neither read nor written before the copy is done.
+    ///
+    /// # Errors
+    /// As for [`upload`](Device::upload).
+    unsafe fn download(
+        &self,
+        to: *mut u8,
+        from: DeviceAddress,
+        len: usize,
+        stream: StreamHandle,
+    ) -> Result<()>;
+
+    /// Copies `len` bytes within the device.
+    ///
+    /// # Safety
+    /// Both are memory of this device, for `len` bytes, and do not overlap.
+    ///
+    /// # Errors
+    /// As for [`upload`](Device::upload).
+    unsafe fn copy(
+        &self,
+        to: DeviceAddress,
+        from: DeviceAddress,
+        len: usize,
+        stream: StreamHandle,
+    ) -> Result<()>;
+}
+
+/// An address in a device's memory. The host cannot read or write there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeviceAddress(pub u64);
+
+impl DeviceAddress {
+    /// The address so many bytes further.
+    #[must_use]
+    pub fn offset(self, bytes: usize) -> Self {
+        Self(self.0.wrapping_add(bytes as u64))
+    }
+}
+
+/// A stream of a device, by the handle that the device's driver gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StreamHandle(pub usize);
+
+/// A stream that a caller chooses for a call.
+pub trait CallerStream: Sync {
+    /// The device that the stream belongs to.
+    fn device(&self) -> DeviceId;
+
+    /// Its handle, valid for as long as this is borrowed.
+    fn handle(&self) -> StreamHandle;
+}
+
+/// Memory of a device, which is freed when this is dropped: not before everything is done that
+/// uses it, as far as the streams know that it was given to.
+pub trait DeviceMemory: Send + Sync {
+    /// Where it starts. It stays there.
+    fn address(&self) -> DeviceAddress;
+
+    /// How many bytes it has.
+    fn len(&self) -> usize;
+
+    /// Whether it has none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Memory of the host that a device reaches by itself. It may be dropped only when the device is
+/// done with it; what owns it waits.
+///
+/// # Safety
+/// The memory starts at `as_ptr`, has `len` initialized bytes, belongs to this object alone, and
+/// stays where it is until the object is dropped.
+pub unsafe trait PinnedMemory: Send + Sync {
+    /// Where it starts, aligned to 64 bytes.
+    fn as_ptr(&self) -> *mut u8;
+
+    /// How many bytes it has.
+    fn len(&self) -> usize;
+
+    /// Whether it has none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A point in a stream, to be waited for.
+pub trait Mark: Send {
+    /// Remembers all that has been asked for on a stream so far, in place of what was remembered.
+    ///
+    /// # Errors
+    /// If the device failed. Then nothing is remembered.
+    fn record(&mut self, stream: StreamHandle) -> Result<()>;
+
+    /// Makes a stream wait for the point before it goes on.
+    ///
+    /// # Errors
+    /// If the device failed.
+    fn wait_in(&self, stream: StreamHandle) -> Result<()>;
+
+    /// Waits for the point on the host.
+    ///
+    /// # Errors
+    /// If the device failed, perhaps at something earlier.
+    fn wait(&self) -> Result<()>;
+}

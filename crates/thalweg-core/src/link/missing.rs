@@ -1,0 +1,89 @@
+//! What a method needs and a runtime does not have.
+
+use thalweg_format::DeviceKind;
+
+use crate::plan::MethodPlan;
+use crate::{DeviceId, Error, ErrorKind, Runtime};
+
+/// What a method needs and a runtime does not have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Missing {
+    /// Operators, by full name.
+    pub operators: Vec<String>,
+    /// Backends, by name.
+    pub backends: Vec<String>,
+    /// Devices, such as `cuda:0`.
+    pub devices: Vec<String>,
+}
+
+impl Missing {
+    /// What a plan needs and a runtime lacks.
+    pub(crate) fn of(plan: &MethodPlan, runtime: &Runtime) -> Self {
+        let mut missing = Self::default();
+        for operator in &plan.operators {
+            if runtime.kernels().get(operator).is_none() {
+                missing.operators.push(operator.clone());
+            }
+        }
+        for delegate in &plan.delegates {
+            if runtime.backend(&delegate.backend).is_none() {
+                missing.backends.push(delegate.backend.clone());
+            }
+        }
+        let devices = plan
+            .devices()
+            .filter(|device| runtime.device(*device).is_none());
+        missing.devices.extend(devices.map(device_name));
+        for names in [
+            &mut missing.operators,
+            &mut missing.backends,
+            &mut missing.devices,
+        ] {
+            names.sort();
+            names.dedup();
+        }
+        missing
+    }
+
+    /// Whether nothing is missing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(super) fn into_error(self) -> Error {
+        let mut parts = Vec::new();
+        for (one, many, names) in [
+            ("operator", "operators", &self.operators),
+            ("backend", "backends", &self.backends),
+            ("device", "devices", &self.devices),
+        ] {
+            if let [first, rest @ ..] = &names[..] {
+                let noun = if rest.is_empty() { one } else { many };
+                let list = rest
+                    .iter()
+                    .fold(first.clone(), |list, name| list + ", " + name);
+                parts.push(format!("the {noun} {list}"));
+            }
+        }
+        let kind = if self.operators.is_empty() && self.backends.is_empty() {
+            ErrorKind::MissingDevice
+        } else {
+            ErrorKind::Missing
+        };
+        Error::new(
+            kind,
+            format!(
+                "it needs what this runtime does not have: {}",
+                parts.join("; ")
+            ),
+        )
+    }
+}
+
+fn device_name(device: DeviceId) -> String {
+    match device.kind {
+        DeviceKind::Cpu => format!("cpu:{}", device.index),
+        DeviceKind::Cuda => format!("cuda:{}", device.index),
+    }
+}

@@ -1,0 +1,165 @@
+//! Where the memory of instances, and what is in it at first, comes from.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use thalweg_format::Device as DeviceId;
+
+use super::steps::Execution;
+use super::{Bytes, LinkedStorage, Places};
+use crate::data::ProgramData;
+use crate::memory::{Block, StorageId, TensorId};
+use crate::plan::{DataSource, MethodPlan, PlannedStorage, PlannedValue, Step};
+use crate::{Device, Result, bail, ensure};
+
+/// The data of a plan, found.
+pub(super) struct Sources<'a>(&'a ProgramData);
+
+impl<'a> Sources<'a> {
+    /// An error that names all data that is missing at once.
+    pub(super) fn find(plan: &MethodPlan, data: &'a ProgramData) -> Result<Self> {
+        let of_storages = plan.storages.iter().filter_map(|storage| match storage {
+            PlannedStorage::Constant { data, .. } => Some(data),
+            PlannedStorage::State { initial, .. } => initial.as_ref(),
+            _ => None,
+        });
+        let of_tensors = plan
+            .tensors
+            .iter()
+            .filter_map(|tensor| tensor.initial.as_ref());
+        let mut missing: Vec<&str> = of_storages
+            .chain(of_tensors)
+            .filter_map(|source| match source {
+                DataSource::External(name) if data.find(name).is_none() => Some(&**name),
+                _ => None,
+            })
+            .collect();
+        missing.sort_unstable();
+        missing.dedup();
+        if !missing.is_empty() {
+            return Err(data.missing(&missing));
+        }
+        Ok(Self(data))
+    }
+
+    fn bytes(&self, source: &DataSource, len: usize) -> Result<Bytes> {
+        let (file, range) = match source {
+            DataSource::File(range) => (self.0.program(), range.clone()),
+            DataSource::External(name) => match self.0.find(name) {
+                Some(found) => found,
+                None => return Err(self.0.missing(&[name])),
+            },
+        };
+        ensure!(
+            range.len() >= len,
+            InvalidProgram,
+            "a tensor needs {len} bytes of data, but {} has {}",
+            match source {
+                DataSource::File(_) => "the program".to_string(),
+                DataSource::External(name) => format!("`{name}` in the data file"),
+            },
+            range.len()
+        );
+        Ok(Bytes {
+            file: file.clone(),
+            range: range.start..range.start + len,
+        })
+    }
+
+    pub(super) fn initial(&self, plan: &MethodPlan) -> Result<Vec<(TensorId, Bytes)>> {
+        let mut initial = Vec::new();
+        for (index, tensor) in plan.tensors.iter().enumerate() {
+            if let Some(source) = &tensor.initial {
+                initial.push((TensorId(index as u32), self.bytes(source, tensor.capacity)?));
+            }
+        }
+        Ok(initial)
+    }
+}
+
+/// Where each piece of an instance's memory comes from.
+pub(super) fn storages(
+    plan: &MethodPlan,
+    sources: &Sources<'_>,
+    lends: &[Option<StorageId>],
+    executions: &[Execution],
+    devices: &[Arc<dyn Device>],
+    places: &Places,
+) -> Result<Vec<LinkedStorage>> {
+    let lent: HashSet<StorageId> = lends.iter().copied().flatten().collect();
+    let copied = copied_arenas(plan, executions);
+    let mut storages = Vec::new();
+    for (index, storage) in plan.storages.iter().enumerate() {
+        storages.push(match storage {
+            PlannedStorage::Arena { bytes, device } if *device != DeviceId::default() => {
+                let bytes = places
+                    .arena_bytes(StorageId(index as u32))
+                    .unwrap_or(*bytes);
+                match devices.iter().position(|other| other.id() == *device) {
+                    Some(device) => LinkedStorage::DeviceArena { bytes, device },
+                    None => bail!(
+                        MissingDevice,
+                        "an arena is planned on a device that is not there"
+                    ),
+                }
+            }
+            PlannedStorage::Arena { bytes, .. } => LinkedStorage::Arena {
+                bytes: *bytes,
+                device: copied.get(&StorageId(index as u32)).copied(),
+            },
+            PlannedStorage::Constant { data, bytes, align } => {
+                let found = sources.bytes(data, *bytes)?;
+                if found.get().as_ptr().addr().is_multiple_of(*align) || *bytes == 0 {
+                    LinkedStorage::Constant(found)
+                } else {
+                    LinkedStorage::Copied(Arc::new(Block::copy_of(found.get())?))
+                }
+            }
+            PlannedStorage::State {
+                name,
+                bytes,
+                initial,
+            } => LinkedStorage::State {
+                name: name.clone(),
+                bytes: *bytes,
+                initial: initial
+                    .as_ref()
+                    .map(|source| sources.bytes(source, *bytes))
+                    .transpose()?,
+            },
+            PlannedStorage::Unplanned if lent.contains(&StorageId(index as u32)) => {
+                LinkedStorage::Caller
+            }
+            PlannedStorage::Unplanned => LinkedStorage::Growing,
+        });
+    }
+    Ok(storages)
+}
+
+/// The arenas of the host that copies from or to a device use, with the device's index.
+fn copied_arenas(plan: &MethodPlan, executions: &[Execution]) -> HashMap<StorageId, usize> {
+    let mut copied = HashMap::new();
+    for (step, execution) in plan.steps.iter().zip(executions) {
+        let Step::Kernel { arguments, .. } = step else {
+            continue;
+        };
+        let (device, position) = match execution {
+            Execution::Upload(device) => (*device, 0),
+            Execution::Download(device) => (*device, 1),
+            Execution::Fetch { device, to, .. } => {
+                let position = plan
+                    .arguments(*arguments)
+                    .iter()
+                    .position(|value| value == to);
+                (*device, position.unwrap_or(0))
+            }
+            _ => continue,
+        };
+        if let Some(&value) = plan.arguments(*arguments).get(position)
+            && let PlannedValue::Tensor(id) = plan.values[value.index()]
+        {
+            copied.insert(plan.tensors[id.0 as usize].storage, device);
+        }
+    }
+    copied
+}

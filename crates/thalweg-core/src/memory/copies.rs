@@ -1,0 +1,264 @@
+//! Copies between the host and a device, on the stream of a call.
+
+use super::storage::Place;
+use super::{Lending, Slot, StorageId, TensorId, Values};
+use crate::device::{DeviceAddress, DeviceState, Use};
+use crate::{Result, ValueId, bail, ensure};
+
+impl Values {
+    /// Copies a tensor on the host to one on a device.
+    pub(crate) fn upload(
+        &mut self,
+        devices: &mut [DeviceState],
+        from: ValueId,
+        to: ValueId,
+    ) -> Result<()> {
+        let (from, to) = self.prepare(from, to)?;
+        let Place::Host {
+            data,
+            storage,
+            offset,
+            len,
+            pinned,
+            ..
+        } = from
+        else {
+            bail!(InvalidProgram, "a copy to a device starts on a device");
+        };
+        let Place::Device {
+            device, address, ..
+        } = to
+        else {
+            bail!(InvalidProgram, "a copy to a device ends on the host");
+        };
+        let range = offset..offset + len;
+        for (index, other) in devices.iter_mut().enumerate() {
+            // What the same stream writes it has written before this copy reads it, if the copy
+            // is the device's; others read here, now.
+            if index != device || pinned != Some(device) {
+                other.before_host(storage, &range, Use::Read)?;
+            }
+        }
+        let Some(state) = devices.get_mut(device) else {
+            bail!(Internal, "there is no device {device}");
+        };
+        let stream = state.stream();
+        if pinned == Some(device) {
+            state.add_pending(storage, range, Use::Read);
+        }
+        // SAFETY: both places were checked to have `len` bytes. Pinned memory is not written by
+        // the host while it is pending, and lives as long as the instance, which waits.
+        unsafe { state.device.upload(address, data, len, stream) }
+    }
+
+    /// Copies a tensor on a device to one on the host.
+    pub(crate) fn download(
+        &mut self,
+        devices: &mut [DeviceState],
+        from: ValueId,
+        to: ValueId,
+    ) -> Result<()> {
+        let (from, to) = self.prepare(from, to)?;
+        let Place::Device {
+            device, address, ..
+        } = from
+        else {
+            bail!(InvalidProgram, "a copy from a device starts on the host");
+        };
+        Self::download_to(devices, device, address, to)
+    }
+
+    /// Copies memory of a device to a tensor on the host.
+    pub(crate) fn fetch(
+        &mut self,
+        devices: &mut [DeviceState],
+        device: usize,
+        storage: StorageId,
+        offset: usize,
+        to: ValueId,
+    ) -> Result<()> {
+        let to = self.tensor_id(to)?;
+        self.reserve(to)?;
+        let place = self.place(to)?;
+        let len = match place {
+            Place::Host { len, .. } | Place::Device { len, .. } => len,
+        };
+        let address = self.device_address(storage, offset, len)?;
+        Self::download_to(devices, device, address, place)
+    }
+
+    /// Gives the target of a copy that is not made the shape of its source.
+    pub(crate) fn pass_shape(&mut self, from: ValueId, to: ValueId) -> Result<()> {
+        let (from, to) = (self.tensor_id(from)?, self.tensor_id(to)?);
+        let sizes = crate::Dims::from_slice(self.layout(from).1)?;
+        self.resize(to, &sizes)
+    }
+
+    fn download_to(
+        devices: &mut [DeviceState],
+        device: usize,
+        address: DeviceAddress,
+        to: Place,
+    ) -> Result<()> {
+        let Place::Host {
+            data,
+            storage,
+            offset,
+            len,
+            pinned,
+            writable,
+        } = to
+        else {
+            bail!(InvalidProgram, "a copy from a device ends on a device");
+        };
+        ensure!(
+            writable,
+            InvalidProgram,
+            "the program copies to a constant, or to an input that the caller only lends"
+        );
+        let range = offset..offset + len;
+        for (index, other) in devices.iter_mut().enumerate() {
+            if index != device || pinned != Some(device) {
+                other.before_host(storage, &range, Use::Write)?;
+            }
+        }
+        let Some(state) = devices.get_mut(device) else {
+            bail!(Internal, "there is no device {device}");
+        };
+        let stream = state.stream();
+        if pinned == Some(device) {
+            state.add_pending(storage, range, Use::Write);
+        }
+        // SAFETY: as for uploads; nobody reads pinned memory either while it is pending. Memory
+        // that is not pinned has been written when this returns, and no view of it is out, since
+        // no kernel runs.
+        unsafe { state.device.download(data, address, len, stream) }
+    }
+
+    /// Copies a tensor to another one on the same device.
+    pub(crate) fn copy_on_device(
+        &mut self,
+        devices: &mut [DeviceState],
+        from: ValueId,
+        to: ValueId,
+    ) -> Result<()> {
+        let (from, to) = self.prepare(from, to)?;
+        let (
+            Place::Device {
+                device,
+                address: source,
+                len,
+            },
+            Place::Device {
+                device: other,
+                address: target,
+                ..
+            },
+        ) = (from, to)
+        else {
+            bail!(
+                InvalidProgram,
+                "a copy on a device starts or ends on the host"
+            );
+        };
+        let Some(state) = devices.get_mut(device).filter(|_| device == other) else {
+            bail!(
+                Unsupported,
+                "a copy starts on one device and ends on another"
+            );
+        };
+        if source == target || len == 0 {
+            return Ok(());
+        }
+        ensure!(
+            source.0.abs_diff(target.0) >= len as u64,
+            InvalidProgram,
+            "a copy on a device overlaps itself"
+        );
+        let stream = state.stream();
+        // SAFETY: both places were checked to have `len` bytes, and to lie apart.
+        unsafe { state.device.copy(target, source, len, stream) }
+    }
+
+    /// Waits for devices that still use memory which an instruction is about to use on the host.
+    #[inline]
+    pub(crate) fn wait_for_host(
+        &self,
+        devices: &mut [DeviceState],
+        arguments: &[ValueId],
+        lending: &Lending<'_>,
+    ) -> Result<()> {
+        if devices.iter().all(|device| !device.has_pending()) {
+            return Ok(());
+        }
+        for (position, &argument) in arguments.iter().enumerate() {
+            let writes = lending
+                .writes
+                .iter()
+                .any(|&write| usize::from(write) == position);
+            let by_host = match (writes, position < lending.reads) {
+                (true, _) => Use::Write,
+                (false, true) => Use::Read,
+                // A result that was passed in, listed once more.
+                (false, false) => continue,
+            };
+            self.wait_for_value(devices, argument, by_host)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for devices that still use the memory of a value.
+    pub(crate) fn wait_for_value(
+        &self,
+        devices: &mut [DeviceState],
+        value: ValueId,
+        by_host: Use,
+    ) -> Result<()> {
+        match self.slot(value)? {
+            Slot::Tensor(id) => {
+                let (storage, range) = self.host_range(*id);
+                for device in devices {
+                    device.before_host(storage, &range, by_host)?;
+                }
+                Ok(())
+            }
+            Slot::TensorList(ids) => {
+                for &id in ids.iter().flatten() {
+                    if let Slot::Tensor(_) = self.slot(id)? {
+                        self.wait_for_value(devices, id, by_host)?;
+                    }
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the target of a copy the shape of the source, and says where both are.
+    fn prepare(&mut self, from: ValueId, to: ValueId) -> Result<(Place, Place)> {
+        let (from, to) = (self.tensor_id(from)?, self.tensor_id(to)?);
+        let (dtype, sizes, order) = self.layout(from);
+        let sizes = crate::Dims::from_slice(sizes)?;
+        let (to_dtype, _, to_order) = self.layout(to);
+        ensure!(
+            dtype == to_dtype,
+            InvalidProgram,
+            "a copy from {dtype} to {to_dtype} would have to convert"
+        );
+        ensure!(
+            order == to_order || sizes.contains(&0),
+            InvalidProgram,
+            "a copy between dim orders {order:?} and {to_order:?} would have to rearrange"
+        );
+        self.resize(to, &sizes)?;
+        self.reserve(to)?;
+        Ok((self.place(from)?, self.place(to)?))
+    }
+
+    fn tensor_id(&self, value: ValueId) -> Result<TensorId> {
+        match self.slot(value)? {
+            Slot::Tensor(id) => Ok(*id),
+            _ => bail!(InvalidProgram, "a copy between devices has no tensor"),
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! A device that does nothing before it must.
+//!
+//! Everything that is asked for on a stream is put off until somebody waits for it. So a host that
+//! does not wait reads what was there before, and a host that writes too early changes what a copy
+//! reads: both give wrong answers, every time.
+#![allow(unsafe_code, reason = "it stands in for a driver")]
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use thalweg_core::{
+    Backend, Call, CallerStream, Delegate, DelegateInstance, DelegateSpec, Device, DeviceAddress,
+    DeviceId, DeviceKind, DeviceMemory, Error, ErrorKind, Mark, PinnedMemory, Result, StreamHandle,
+};
+
+/// The id of the first such device.
+pub(crate) const LATE: DeviceId = DeviceId {
+    kind: DeviceKind::Cuda,
+    index: 0,
+};
+
+/// The default stream.
+const DEFAULT: StreamHandle = StreamHandle(2);
+
+/// A piece of work, run when it can be put off no longer.
+type Task = Box<dyn FnOnce() + Send>;
+
+/// What was asked for, by stream, and what points in streams mean.
+#[derive(Default)]
+struct Streams {
+    queues: HashMap<StreamHandle, Vec<Item>>,
+}
+
+enum Item {
+    Task(Task),
+    /// Another stream's first so many items come first.
+    After(StreamHandle, u64),
+}
+
+/// Shared by a device and what it gave out.
+#[derive(Default)]
+pub(crate) struct Shared {
+    streams: Mutex<Streams>,
+    /// How many items each stream has been given, and has done.
+    given: Mutex<HashMap<StreamHandle, u64>>,
+    done: Mutex<HashMap<StreamHandle, u64>>,
+    pub(crate) uploads: AtomicUsize,
+    pub(crate) downloads: AtomicUsize,
+    pub(crate) waits: AtomicUsize,
+    pub(crate) fail_mark: AtomicUsize,
+}
+
+/// The device.
+pub(crate) struct LateDevice(pub(crate) Arc<Shared>);
+
+impl LateDevice {
+    pub(crate) fn new() -> (Arc<Self>, Arc<Shared>) {
+        let shared = Arc::<Shared>::default();
+        (Arc::new(Self(shared.clone())), shared)
+    }
+}
+
+impl Shared {
+    pub(crate) fn push(&self, stream: StreamHandle, task: impl FnOnce() + Send + 'static) {
+        self.add(stream, Item::Task(Box::new(task)));
+    }
+
+    fn add(&self, stream: StreamHandle, item: Item) {
+        let mut streams = self.streams.lock().unwrap();
+        streams.queues.entry(stream).or_default().push(item);
+        *self.given.lock().unwrap().entry(stream).or_default() += 1;
+    }
+
+    fn given(&self, stream: StreamHandle) -> u64 {
+        self.given
+            .lock()
+            .unwrap()
+            .get(&stream)
+            .copied()
+            .unwrap_or(0)
+    }
+
+    /// Does a stream's work up to a point.
+    fn run(&self, stream: StreamHandle, until: u64) {
+        loop {
+            let done = self.done.lock().unwrap().get(&stream).copied().unwrap_or(0);
+            if done >= until {
+                return;
+            }
+            let item = {
+                let mut streams = self.streams.lock().unwrap();
+                streams.queues.get_mut(&stream).map(|queue| queue.remove(0))
+            };
+            match item {
+                Some(Item::Task(task)) => task(),
+                Some(Item::After(other, point)) => self.run(other, point),
+                None => return,
+            }
+            *self.done.lock().unwrap().entry(stream).or_default() += 1;
+        }
+    }
+}
+
+/// Memory, of the device or pinned.
+struct Memory {
+    words: Box<[u64]>,
+    len: usize,
+}
+
+impl Memory {
+    fn new(len: usize) -> Self {
+        Self {
+            words: vec![0; len.div_ceil(8) + 8].into(),
+            len,
+        }
+    }
+
+    fn start(&self) -> *mut u8 {
+        let address = self.words.as_ptr().cast_mut().cast::<u8>();
+        address.wrapping_add(address.align_offset(64))
+    }
+}
+
+impl DeviceMemory for Memory {
+    fn address(&self) -> DeviceAddress {
+        DeviceAddress(self.start() as u64)
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+}
+
+// SAFETY: it owns the words, which stay where they are.
+unsafe impl PinnedMemory for Memory {
+    fn as_ptr(&self) -> *mut u8 {
+        self.start()
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+}
+
+impl fmt::Debug for LateDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LateDevice")
+    }
+}
+
+/// Addresses for a task on another thread.
+struct Addresses(*mut u8, *const u8);
+
+// SAFETY: whoever asks for a copy promises that the memory stays.
+unsafe impl Send for Addresses {}
+
+impl Addresses {
+    fn copy(self, len: usize) {
+        // SAFETY: as above.
+        unsafe { ptr::copy_nonoverlapping(self.1, self.0, len) }
+    }
+
+    fn increment(self, elements: usize) {
+        let (to, from) = (self.0.cast::<f32>(), self.1.cast::<f32>());
+        for index in 0..elements {
+            // SAFETY: as above.
+            unsafe { to.add(index).write(from.add(index).read() + 1.0) }
+        }
+    }
+}
+
+impl Device for LateDevice {
+    fn id(&self) -> DeviceId {
+        LATE
+    }
+
+    fn name(&self) -> String {
+        "late".into()
+    }
+
+    fn default_stream(&self) -> StreamHandle {
+        DEFAULT
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn DeviceMemory>> {
+        Ok(Box::new(Memory::new(bytes)))
+    }
+
+    fn allocate_pinned(&self, bytes: usize) -> Result<Box<dyn PinnedMemory>> {
+        Ok(Box::new(Memory::new(bytes)))
+    }
+
+    fn mark(&self) -> Result<Box<dyn Mark>> {
+        Ok(Box::new(LateMark {
+            shared: self.0.clone(),
+            point: None,
+        }))
+    }
+
+    fn synchronize(&self, stream: StreamHandle) -> Result<()> {
+        self.0.waits.fetch_add(1, Ordering::Relaxed);
+        self.0.run(stream, self.0.given(stream));
+        Ok(())
+    }
+
+    unsafe fn upload(
+        &self,
+        to: DeviceAddress,
+        from: *const u8,
+        len: usize,
+        stream: StreamHandle,
+    ) -> Result<()> {
+        self.0.uploads.fetch_add(1, Ordering::Relaxed);
+        let addresses = Addresses(to.0 as *mut u8, from);
+        self.0.push(stream, move || addresses.copy(len));
+        Ok(())
+    }
+
+    unsafe fn download(
+        &self,
+        to: *mut u8,
+        from: DeviceAddress,
+        len: usize,
+        stream: StreamHandle,
+    ) -> Result<()> {
+        self.0.downloads.fetch_add(1, Ordering::Relaxed);
+        let addresses = Addresses(to, from.0 as *const u8);
+        self.0.push(stream, move || addresses.copy(len));
+        Ok(())
+    }
+
+    unsafe fn copy(
+        &self,
+        to: DeviceAddress,
+        from: DeviceAddress,
+        len: usize,
+        stream: StreamHandle,
+    ) -> Result<()> {
+        let addresses = Addresses(to.0 as *mut u8, from.0 as *const u8);
+        self.0.push(stream, move || addresses.copy(len));
+        Ok(())
+    }
+}
+
+struct LateMark {
+    shared: Arc<Shared>,
+    point: Option<(StreamHandle, u64)>,
+}
+
+impl Mark for LateMark {
+    fn record(&mut self, stream: StreamHandle) -> Result<()> {
+        if self.shared.fail_mark.load(Ordering::Relaxed) > 0 {
+            self.shared.fail_mark.fetch_sub(1, Ordering::Relaxed);
+            return Err(Error::new(ErrorKind::Internal, "the mark fails"));
+        }
+        self.point = Some((stream, self.shared.given(stream)));
+        Ok(())
+    }
+
+    fn wait_in(&self, stream: StreamHandle) -> Result<()> {
+        if let Some((other, point)) = self.point
+            && other != stream
+        {
+            self.shared.add(stream, Item::After(other, point));
+        }
+        Ok(())
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.shared.waits.fetch_add(1, Ordering::Relaxed);
+        if let Some((stream, point)) = self.point {
+            self.shared.run(stream, point);
+        }
+        Ok(())
+    }
+}
+
+/// A stream that a caller chose.
+#[allow(dead_code, reason = "some tests choose no stream")]
+pub(crate) struct Chosen(pub(crate) usize);
+
+impl CallerStream for Chosen {
+    fn device(&self) -> DeviceId {
+        LATE
+    }
+
+    fn handle(&self) -> StreamHandle {
+        StreamHandle(self.0)
+    }
+}
+
+/// A backend whose delegates add 1 to a tensor of f32, on the device.
+pub(crate) struct Increment(pub(crate) Arc<Shared>);
+
+impl Backend for Increment {
+    fn load(&self, _: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
+        Ok(Arc::new(Self(self.0.clone())))
+    }
+}
+
+impl Delegate for Increment {
+    fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
+        Ok(Box::new(Self(self.0.clone())))
+    }
+}
+
+impl DelegateInstance for Increment {
+    fn execute(&mut self, call: &mut Call<'_>) -> Result<()> {
+        let sizes = call.device_tensor(0)?.sizes.to_vec();
+        let (from, len) = {
+            let x = call.device_tensor(0)?;
+            (x.address, x.len)
+        };
+        let to = call.device_output(1, &sizes)?.address;
+        let stream = call.stream(LATE)?;
+        let addresses = Addresses(to.0 as *mut u8, from.0 as *const u8);
+        self.0.push(stream, move || addresses.increment(len / 4));
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! What the core asks of a device, for the memory that programs plan there.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::Arc;
+
+use thalweg_core::{
+    CallerStream, Device as ProgramDevice, DeviceAddress, DeviceId, DeviceKind,
+    DeviceMemory as ProgramMemory, Mark, PinnedMemory as ProgramPinnedMemory, Result,
+};
+
+use super::{Context, EventHandle, StreamHandle};
+use crate::{Device, DeviceBuffer, PinnedBuffer, Stream};
+
+/// A device of this crate is one that programs can have memory on.
+///
+/// Programs have an order of their own: everything that a call does goes to one stream, and what
+/// it leaves in flight is known by one event. So copies are enqueued directly, without the
+/// bookkeeping of [`Work`](crate::Work).
+impl ProgramDevice for Device {
+    fn id(&self) -> DeviceId {
+        DeviceId {
+            kind: DeviceKind::Cuda,
+            index: i8::try_from(self.ordinal()).unwrap_or(i8::MAX),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.to_string()
+    }
+
+    fn default_stream(&self) -> thalweg_core::StreamHandle {
+        thalweg_core::StreamHandle(PER_THREAD)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn ProgramMemory>> {
+        let stream = Stream::per_thread(self);
+        let buffer = DeviceBuffer::new(&stream, bytes.max(1))?;
+        let mut work = stream.work()?;
+        work.fill(&buffer, 0)?;
+        // Whatever stream uses it first does so after this.
+        work.finish()?.synchronize()?;
+        Ok(Box::new(Memory { buffer, bytes }))
+    }
+
+    fn allocate_pinned(&self, bytes: usize) -> Result<Box<dyn ProgramPinnedMemory>> {
+        Ok(Box::new(Pinned(PinnedBuffer::new(self, bytes)?)))
+    }
+
+    fn mark(&self) -> Result<Box<dyn Mark>> {
+        Ok(Box::new(EventMark {
+            context: self.context().clone(),
+            event: EventHandle::new(self.context(), false)?,
+        }))
+    }
+
+    fn synchronize(&self, handle: thalweg_core::StreamHandle) -> Result<()> {
+        // SAFETY: the core passes on the handle of a stream that its caller has borrowed for the
+        // call, or the one that `default_stream` gave.
+        unsafe { stream(self.context(), handle) }.synchronize()
+    }
+
+    unsafe fn upload(
+        &self,
+        to: DeviceAddress,
+        from: *const u8,
+        len: usize,
+        handle: thalweg_core::StreamHandle,
+    ) -> Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        // SAFETY: as for `synchronize`, and the caller's.
+        unsafe { upload(&stream(self.context(), handle), to, from, len) }
+    }
+
+    unsafe fn download(
+        &self,
+        to: *mut u8,
+        from: DeviceAddress,
+        len: usize,
+        handle: thalweg_core::StreamHandle,
+    ) -> Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        // SAFETY: as for `synchronize`, and the caller's.
+        unsafe { download(&stream(self.context(), handle), to, from, len) }
+    }
+
+    unsafe fn copy(
+        &self,
+        to: DeviceAddress,
+        from: DeviceAddress,
+        len: usize,
+        handle: thalweg_core::StreamHandle,
+    ) -> Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        // SAFETY: as for `synchronize`, and the caller's.
+        unsafe { copy(&stream(self.context(), handle), to, from, len) }
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({self})")
+    }
+}
+
+impl CallerStream for Stream {
+    fn device(&self) -> DeviceId {
+        ProgramDevice::id(Stream::device(self))
+    }
+
+    fn handle(&self) -> thalweg_core::StreamHandle {
+        // The default stream of another thread is, by its handle, that of this one.
+        let raw = self.raw().map_or(PER_THREAD, |raw| raw.expose_provenance());
+        thalweg_core::StreamHandle(raw)
+    }
+}
+
+struct Memory {
+    buffer: DeviceBuffer,
+    /// An empty allocation is not one that the driver makes.
+    bytes: usize,
+}
+
+impl ProgramMemory for Memory {
+    fn address(&self) -> DeviceAddress {
+        DeviceAddress(self.buffer.address())
+    }
+
+    fn len(&self) -> usize {
+        self.bytes
+    }
+}
+
+struct Pinned(PinnedBuffer);
+
+// SAFETY: a buffer owns its memory, whose bytes start as zeros, until it is dropped.
+unsafe impl ProgramPinnedMemory for Pinned {
+    fn as_ptr(&self) -> *mut u8 {
+        self.0.data().as_ptr()
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+struct EventMark {
+    context: Arc<Context>,
+    event: EventHandle,
+}
+
+impl Mark for EventMark {
+    fn record(&mut self, handle: thalweg_core::StreamHandle) -> Result<()> {
+        // SAFETY: the core passes on the handle of a stream that its caller has borrowed for the
+        // call, or that of a default stream.
+        self.event.record(&unsafe { stream(&self.context, handle) })
+    }
+
+    fn wait_in(&self, handle: thalweg_core::StreamHandle) -> Result<()> {
+        // SAFETY: as above.
+        unsafe { stream(&self.context, handle) }.wait(&self.event)
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.event.synchronize()
+    }
+}
+
+/// The handle that means the legacy default stream, beside the null stream.
+const LEGACY: usize = 1;
+
+/// The handle that means the default stream of whatever thread uses it.
+const PER_THREAD: usize = 2;
+
+/// A stream, by the handle that the core passes on.
+///
+/// # Safety
+/// It is [`PER_THREAD`], or a stream of the context's device that stays one while this lives.
+unsafe fn stream(context: &Arc<Context>, handle: thalweg_core::StreamHandle) -> StreamHandle {
+    match handle.0 {
+        0 | LEGACY => StreamHandle::legacy(context),
+        PER_THREAD => StreamHandle::per_thread(context),
+        // SAFETY: the caller's.
+        raw => unsafe {
+            StreamHandle::borrowed(context, std::ptr::with_exposed_provenance_mut(raw))
+        },
+    }
+}
+
+/// Copies from the host to the device.
+///
+/// # Safety
+/// Both are valid for `len` bytes until the copy is done; the driver itself reads memory that is
+/// not pinned before it returns.
+unsafe fn upload(
+    stream: &StreamHandle,
+    to: DeviceAddress,
+    from: *const u8,
+    len: usize,
+) -> Result<()> {
+    let context = stream.context();
+    let raw = stream.raw()?;
+    let _entered = context.enter()?;
+    let from = from.cast::<c_void>();
+    // SAFETY: the caller's.
+    let status = unsafe { (context.table().cuMemcpyHtoDAsync_v2)(to.0, from, len, raw) };
+    context.check("cuMemcpyHtoDAsync", status)
+}
+
+/// Copies from the device to the host.
+///
+/// # Safety
+/// As for [`upload`]; the driver itself has written memory that is not pinned when it returns.
+unsafe fn download(
+    stream: &StreamHandle,
+    to: *mut u8,
+    from: DeviceAddress,
+    len: usize,
+) -> Result<()> {
+    let context = stream.context();
+    let raw = stream.raw()?;
+    let _entered = context.enter()?;
+    // SAFETY: the caller's.
+    let status = unsafe { (context.table().cuMemcpyDtoHAsync_v2)(to.cast(), from.0, len, raw) };
+    context.check("cuMemcpyDtoHAsync", status)
+}
+
+/// Copies within the device.
+///
+/// # Safety
+/// Both are memory of the device, for `len` bytes, until the copy is done.
+unsafe fn copy(
+    stream: &StreamHandle,
+    to: DeviceAddress,
+    from: DeviceAddress,
+    len: usize,
+) -> Result<()> {
+    let context = stream.context();
+    let raw = stream.raw()?;
+    let _entered = context.enter()?;
+    // SAFETY: the caller's.
+    let status = unsafe { (context.table().cuMemcpyDtoDAsync_v2)(to.0, from.0, len, raw) };
+    context.check("cuMemcpyDtoDAsync", status)
+}
