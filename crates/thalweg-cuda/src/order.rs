@@ -50,6 +50,9 @@ struct State {
     reads: Vec<Mark>,
 }
 
+/// So many marks of readers are kept without looking whether they are over.
+const KEPT_READS: usize = 4;
+
 struct Open {
     work: u64,
     stream: StreamId,
@@ -153,19 +156,14 @@ impl Uses {
                 state.reads.push(mark.clone());
             }
             // Readers on ever new streams would pile up.
-            if state.reads.len() > 1 {
-                state.reads.first().cloned()
-            } else {
-                None
-            }
+            let excess = state.reads.len().saturating_sub(KEPT_READS).min(2);
+            state.reads[..excess].to_vec()
         };
         // Not under the lock: this calls the driver.
-        if let Some(old) = old
-            && old.event.query().unwrap_or(false)
-        {
-            self.lock()
-                .reads
-                .retain(|read| !Arc::ptr_eq(&read.event, &old.event));
+        let is_over = |mark: &Mark| mark.event.query().unwrap_or(false);
+        let over: Vec<Mark> = old.into_iter().filter(is_over).collect();
+        if !over.is_empty() {
+            self.forget_ends(&over);
         }
     }
 

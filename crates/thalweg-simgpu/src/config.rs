@@ -20,6 +20,8 @@ pub struct Config {
     /// How likely another piece of work runs after each call, from 0 (nothing runs before
     /// somebody waits) to 1; by default the seed chooses that too.
     pub eagerness: Option<f64>,
+    /// Whether devices allocate memory in the order of streams.
+    pub pools: bool,
     /// The multiprocessors of each device.
     pub multiprocessors: u32,
     /// The compute capability of each device.
@@ -36,6 +38,7 @@ impl Default for Config {
             devices: 1,
             memory: 8 << 30,
             eagerness: None,
+            pools: true,
             multiprocessors: 132,
             capability: (9, 0),
             version: 13000,
@@ -71,6 +74,13 @@ impl Config {
     #[must_use]
     pub fn with_memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
+        self
+    }
+
+    /// With devices that do not allocate memory in the order of streams.
+    #[must_use]
+    pub fn without_pools(mut self) -> Self {
+        self.pools = false;
         self
     }
 

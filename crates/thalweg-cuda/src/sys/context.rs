@@ -61,7 +61,7 @@ impl Context {
         };
         let mut stream = ptr::null_mut();
         {
-            let _entered = context.enter()?;
+            let _managing = context.manage()?;
             // SAFETY: the context is current, and the driver writes the stream. 1 is "does not
             // synchronize with the legacy default stream".
             let status =
@@ -169,6 +169,17 @@ impl Context {
         }
     }
 
+    /// As [`Context::enter`], for calls that enqueue nothing (they make, ask, wait or destroy): they
+    /// are allowed, and do no harm, whatever is being captured on this or other threads.
+    #[inline]
+    pub(super) fn manage(&self) -> Result<Managing<'_>> {
+        let entered = self.enter()?;
+        Ok(Managing {
+            _relaxed: RelaxedCapture::on_this_thread(self)?,
+            _entered: entered,
+        })
+    }
+
     /// As [`Context::enter`], for those who clean up and go on whatever happens.
     pub(super) fn enter_to_clean_up(&self) -> Option<Entered<'_>> {
         self.enter().or_else(|_| self.enter()).ok()
@@ -178,6 +189,7 @@ impl Context {
     /// failed, and what was freed must not be freed again.
     pub(super) fn destroy(&self, call: &str, destroy: impl FnOnce() -> Status) {
         let _entered = self.enter_to_clean_up();
+        let _relaxed = RelaxedCapture::on_this_thread(self);
         let status = destroy();
         if status.is_success() {
             return;
@@ -210,7 +222,7 @@ impl Context {
 
     /// Free and total memory of the device, in bytes.
     pub(crate) fn memory(&self) -> Result<(usize, usize)> {
-        let _entered = self.enter()?;
+        let _managing = self.manage()?;
         let (mut free, mut total) = (0, 0);
         // SAFETY: the context is current, and the driver writes the numbers.
         let status = unsafe { (self.table.cuMemGetInfo_v2)(&raw mut free, &raw mut total) };
@@ -228,8 +240,7 @@ impl Context {
 
     /// Waits for the freeing of all memory that was let go.
     pub(crate) fn finish_releases(&self) -> Result<()> {
-        let _entered = self.enter()?;
-        let _relaxed = RelaxedCapture::on_this_thread(self)?;
+        let _managing = self.manage()?;
         // SAFETY: the stream is this context's own.
         let status = unsafe { (self.table.cuStreamSynchronize)(self.release_stream) };
         self.check("cuStreamSynchronize", status)
@@ -237,7 +248,7 @@ impl Context {
 
     /// The lowest and the highest priority of streams; numbers fall as priority rises.
     pub(crate) fn priorities(&self) -> Result<(c_int, c_int)> {
-        let _entered = self.enter()?;
+        let _managing = self.manage()?;
         let (mut least, mut greatest) = (0, 0);
         // SAFETY: the context is current, and the driver writes the numbers.
         let status =
@@ -261,7 +272,7 @@ impl Context {
                 peer.ordinal
             );
         }
-        let _entered = self.enter()?;
+        let _managing = self.manage()?;
         // SAFETY: the context is current, and the peer's is retained.
         let status = unsafe { (self.table.cuCtxEnablePeerAccess)(peer.raw, 0) };
         if status == Status::PEER_ACCESS_ALREADY_ENABLED {
@@ -275,7 +286,7 @@ impl Context {
         if !self.pools {
             return Ok(());
         }
-        let _entered = self.enter()?;
+        let _managing = self.manage()?;
         let mut pool = ptr::null_mut();
         // SAFETY: the driver writes the pool, which belongs to the device and is never destroyed.
         let status = unsafe { (self.table.cuDeviceGetDefaultMemPool)(&raw mut pool, self.device) };
@@ -332,6 +343,13 @@ pub(crate) struct Entered<'c> {
     before: CUcontext,
     /// Not to be sent to another thread.
     _thread: PhantomData<*const ()>,
+}
+
+/// A context that is current, on a thread that may make any call; see [`Context::manage`].
+pub(super) struct Managing<'c> {
+    // In the order in which they end.
+    _relaxed: RelaxedCapture<'c>,
+    _entered: Entered<'c>,
 }
 
 impl Drop for Entered<'_> {

@@ -33,8 +33,7 @@ impl DeviceMemory {
         }
         let raw = stream.raw()?;
         let context = &memory.context;
-        let entered = context.enter()?;
-        let relaxed = RelaxedCapture::on_this_thread(context)?;
+        let managing = context.manage()?;
         let table = context.table();
         let (call, status) = if memory.ordered {
             // SAFETY: the stream is alive, and the driver writes the address.
@@ -46,7 +45,7 @@ impl DeviceMemory {
             ("cuMemAlloc", status)
         };
         let answer = context.check(call, status);
-        drop((relaxed, entered));
+        drop(managing);
         if let Err(error) = answer {
             memory.address = 0;
             return Err(memory.explain(error, len));

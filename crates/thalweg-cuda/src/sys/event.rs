@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::CUevent;
 use thalweg_core::Result;
 
-use super::{Context, RelaxedCapture, Status, StreamHandle};
+use super::{Context, Status, StreamHandle};
 
 /// The flag of events that cannot tell the time, which are cheaper.
 const DISABLE_TIMING: c_uint = 2;
@@ -34,7 +34,7 @@ impl EventHandle {
         let raw = match raw {
             Some(raw) => raw,
             None => {
-                let _entered = context.enter()?;
+                let _managing = context.manage()?;
                 let flags = if timing { 0 } else { DISABLE_TIMING };
                 let mut raw = ptr::null_mut();
                 // SAFETY: the context is current, and the driver writes the event.
@@ -71,8 +71,7 @@ impl EventHandle {
     /// Whether what was recorded has happened.
     pub(crate) fn query(&self) -> Result<bool> {
         let context = &self.context;
-        let _entered = context.enter()?;
-        let _relaxed = RelaxedCapture::on_this_thread(context)?;
+        let _managing = context.manage()?;
         // SAFETY: the event is alive.
         let status = unsafe { (context.table().cuEventQuery)(self.raw) };
         if status == Status::NOT_READY {
@@ -85,8 +84,7 @@ impl EventHandle {
     /// Waits on the host until what was recorded has happened.
     pub(crate) fn synchronize(&self) -> Result<()> {
         let context = &self.context;
-        let _entered = context.enter()?;
-        let _relaxed = RelaxedCapture::on_this_thread(context)?;
+        let _managing = context.manage()?;
         // SAFETY: the event is alive.
         let status = unsafe { (context.table().cuEventSynchronize)(self.raw) };
         context.check("cuEventSynchronize", status)
@@ -95,7 +93,7 @@ impl EventHandle {
     /// Milliseconds from an earlier event to this one; both have happened, and tell the time.
     pub(crate) fn milliseconds_since(&self, earlier: &Self) -> Result<f32> {
         let context = &self.context;
-        let _entered = context.enter()?;
+        let _managing = context.manage()?;
         let mut milliseconds = 0.0;
         // SAFETY: both events are alive, and the driver writes the number.
         let status = unsafe {

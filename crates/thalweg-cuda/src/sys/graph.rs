@@ -42,7 +42,7 @@ impl GraphHandle {
 
     pub(crate) fn instantiate(&self) -> Result<ExecHandle> {
         let context = &self.context;
-        let _entered = context.enter()?;
+        let _managing = context.manage()?;
         let mut raw = ptr::null_mut();
         // SAFETY: the graph is alive, and the driver writes what is made of it.
         let status =
@@ -104,7 +104,7 @@ impl ExecHandle {
         let Some(upload) = context.table().cuGraphUpload else {
             return Ok(());
         };
-        let _entered = context.enter()?;
+        let _managing = context.manage()?;
         // SAFETY: both are alive.
         let status = unsafe { upload(self.raw, raw) };
         context.check("cuGraphUpload", status)
@@ -113,7 +113,7 @@ impl ExecHandle {
     /// Makes this a launchable form of another graph, if the two have the same shape.
     pub(crate) fn update(&mut self, graph: &GraphHandle) -> Result<Updated> {
         let context = &self.context;
-        let _entered = context.enter()?;
+        let _managing = context.manage()?;
         // SAFETY: zeros and null pointers are a valid value; the driver writes it.
         let mut info: CUgraphExecUpdateResultInfo = unsafe { std::mem::zeroed() };
         // SAFETY: both are alive, and nobody launches this meanwhile.

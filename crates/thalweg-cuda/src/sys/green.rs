@@ -43,7 +43,7 @@ impl GreenContext {
         if table.cuGreenCtxStreamCreate.is_none() {
             return Err(result::too_old(table, "cuGreenCtxStreamCreate"));
         }
-        let _entered = context.enter()?;
+        let _managing = context.manage()?;
         // SAFETY: zeros are a valid resource (of no kind); the driver overwrites it.
         let (mut whole, mut part): (CUdevResource, CUdevResource) =
             unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
@@ -98,7 +98,7 @@ impl GreenContext {
         let Some(create) = context.table().cuGreenCtxStreamCreate else {
             return Err(result::too_old(context.table(), "cuGreenCtxStreamCreate"));
         };
-        let _entered = context.enter()?;
+        let _managing = context.manage()?;
         let mut raw = ptr::null_mut();
         // SAFETY: the green context is alive, and the driver writes the stream.
         let status = unsafe { create(&raw mut raw, self.raw, NON_BLOCKING, 0) };

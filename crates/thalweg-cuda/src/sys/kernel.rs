@@ -35,7 +35,7 @@ impl ModuleHandle {
     /// The image is a whole cubin, fat binary or PTX, the last with a zero byte at its end: the
     /// driver is not told its length.
     pub(super) unsafe fn load(context: &Arc<Context>, image: &[u8]) -> Result<Self> {
-        let _entered = context.enter()?;
+        let _managing = context.manage()?;
         let mut raw = ptr::null_mut();
         // SAFETY: the caller's; the driver writes the module.
         let status =
@@ -60,7 +60,7 @@ impl ModuleHandle {
             )
         };
         let zero_terminated = CString::new(name).map_err(|_| missing())?;
-        let _entered = context.enter()?;
+        let _managing = context.manage()?;
         let mut raw = ptr::null_mut();
         // SAFETY: the module is alive, the name ends with a zero, and the driver writes the kernel.
         let status = unsafe {
@@ -78,7 +78,7 @@ impl ModuleHandle {
         /// The driver's attribute for it.
         const MAX_DYNAMIC_SHARED_SIZE: c_int = 8;
         let context = &self.context;
-        let _entered = context.enter()?;
+        let _managing = context.manage()?;
         // SAFETY: the kernel lives as long as this module.
         let status = unsafe {
             (context.table().cuFuncSetAttribute)(

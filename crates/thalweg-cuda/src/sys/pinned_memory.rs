@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use thalweg_core::{ErrorKind, Result, bail};
 
-use super::{Context, RelaxedCapture};
+use super::Context;
 use crate::order::HostHold;
 use crate::result;
 
@@ -41,8 +41,7 @@ impl PinnedMemory {
             return Ok(memory);
         }
         {
-            let _entered = context.enter()?;
-            let _relaxed = RelaxedCapture::on_this_thread(context)?;
+            let _managing = context.manage()?;
             let mut data: *mut c_void = ptr::null_mut();
             // SAFETY: the context is current, and the driver writes the address.
             let status = unsafe {
@@ -114,7 +113,6 @@ impl Drop for PinnedMemory {
             return;
         }
         let context = &self.context;
-        let _relaxed = RelaxedCapture::on_this_thread(context);
         context.destroy("cuMemFreeHost", || {
             // SAFETY: nobody has the address any more, neither on the host nor on the device.
             unsafe { (context.table().cuMemFreeHost)(self.data.as_ptr().cast()) }

@@ -24,7 +24,7 @@ pub(crate) struct PointerFacts {
 
 /// Asks about an address, which may be any.
 pub(crate) fn pointer_facts(context: &Context, address: u64) -> Result<PointerFacts> {
-    let _entered = context.enter()?;
+    let _managing = context.manage()?;
     let mut facts = PointerFacts::default();
     let mut managed: c_uint = 0;
     let mut attributes = [MEMORY_TYPE, DEVICE_POINTER, IS_MANAGED, DEVICE_ORDINAL];

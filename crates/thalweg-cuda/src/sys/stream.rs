@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::CUstream;
 use thalweg_core::{Result, ensure};
 
-use super::{Context, EventHandle, GreenContext, RelaxedCapture, Status};
+use super::{Context, EventHandle, GreenContext, Status};
 use crate::stream::StreamId;
 
 /// The flag of streams that do not synchronize with the legacy default stream.
@@ -45,7 +45,7 @@ unsafe impl Sync for StreamHandle {}
 impl StreamHandle {
     /// A stream of our own.
     pub(crate) fn new(context: &Arc<Context>, priority: c_int) -> Result<Self> {
-        let _entered = context.enter()?;
+        let _managing = context.manage()?;
         let mut raw = ptr::null_mut();
         // SAFETY: the context is current, and the driver writes the stream.
         let status = unsafe {
@@ -137,7 +137,7 @@ impl StreamHandle {
     pub(crate) fn synchronize(&self) -> Result<()> {
         let raw = self.raw()?;
         let context = &self.context;
-        let _entered = context.enter()?;
+        let _managing = context.manage()?;
         // SAFETY: the stream is alive.
         let status = unsafe { (context.table().cuStreamSynchronize)(raw) };
         context.check("cuStreamSynchronize", status)
@@ -146,8 +146,7 @@ impl StreamHandle {
     pub(crate) fn query(&self) -> Result<bool> {
         let raw = self.raw()?;
         let context = &self.context;
-        let _entered = context.enter()?;
-        let _relaxed = RelaxedCapture::on_this_thread(context)?;
+        let _managing = context.manage()?;
         // SAFETY: the stream is alive.
         let status = unsafe { (context.table().cuStreamQuery)(raw) };
         if status == Status::NOT_READY {

@@ -236,7 +236,7 @@ fn in_a_callers_capture(driver: &Driver, stream: &Stream, work: impl FnOnce()) {
 
 #[test]
 fn work_within_a_callers_capture_belongs_to_the_callers_graph() {
-    on_every_machine(50, 1, |driver| {
+    alone_on_every_machine(50, 1, |driver| {
         let device = driver.device(0).unwrap();
         let code = Code::load(&device);
         let stream = Stream::new(&device).unwrap();
@@ -269,7 +269,7 @@ fn work_within_a_callers_capture_belongs_to_the_callers_graph() {
 
 #[test]
 fn a_callers_capture_of_another_thread_in_the_strictest_mode_is_not_harmed() {
-    on_every_machine(20, 1, |driver| {
+    alone_on_every_machine(20, 1, |driver| {
         let device = driver.device(0).unwrap();
         let stream = Stream::new(&device).unwrap();
         let buffer = DeviceBuffer::new(&stream, 4096).unwrap();
@@ -286,6 +286,23 @@ fn a_callers_capture_of_another_thread_in_the_strictest_mode_is_not_harmed() {
                     let token = work.finish().unwrap();
                     token.is_done().unwrap();
                     assert_eq!(pinned.read().unwrap()[..], [3; 4096]);
+                    // Everything that makes, asks or waits.
+                    let code = Code::load(&device);
+                    let graph = capture(&own, &code, &new, &pinned, (1, 1));
+                    let mut exec = graph.instantiate().unwrap();
+                    exec.upload(&own).unwrap();
+                    let mut work = own.work().unwrap();
+                    exec.launch(&mut work).unwrap();
+                    work.finish().unwrap();
+                    assert!(exec.update(&graph).unwrap());
+                    own.synchronize().unwrap();
+                    own.is_done().unwrap();
+                    device.memory().unwrap();
+                    device.memory_kind(new.address()).unwrap();
+                    device.trim().unwrap();
+                    let event = thalweg_cuda::Event::with_timing(&device).unwrap();
+                    event.record(&own).unwrap();
+                    event.synchronize().unwrap();
                 });
             });
             let mut work = stream.work().unwrap();

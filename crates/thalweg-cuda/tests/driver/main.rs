@@ -18,6 +18,7 @@ mod threads;
 mod tokens;
 
 use std::path::Path;
+use std::sync::{PoisonError, RwLock};
 
 use thalweg_cuda::{Argument, Device, DeviceBuffer, Driver, Kernel, Launch, Module, Work};
 use thalweg_simgpu::{Config, KernelFault, Sim};
@@ -80,6 +81,11 @@ fn open_with(path: Option<&Path>) -> Driver {
 /// Runs a test: on the stand-in once for each seed, each time as a new machine, after which
 /// nothing may be reported; on a real driver a few times.
 fn on_every_machine(seeds: u64, devices: usize, test: impl Fn(&Driver)) {
+    let _shared = REAL.read().unwrap_or_else(PoisonError::into_inner);
+    every_machine(seeds, devices, test);
+}
+
+fn every_machine(seeds: u64, devices: usize, test: impl Fn(&Driver)) {
     if real() {
         let driver = open();
         if driver.device_count().unwrap() < devices {
@@ -98,6 +104,16 @@ fn on_every_machine(seeds: u64, devices: usize, test: impl Fn(&Driver)) {
         assert!(reports.is_empty(), "seed {seed}: {reports:#?}");
     }
 }
+
+/// As [`on_every_machine`], for a test that others would disturb on a real driver: what one thread
+/// captures in the strictest mode, or enqueues on the legacy default stream, concerns all threads.
+fn alone_on_every_machine(seeds: u64, devices: usize, test: impl Fn(&Driver)) {
+    let _alone = REAL.write().unwrap_or_else(PoisonError::into_inner);
+    every_machine(seeds, devices, test);
+}
+
+/// Tests on a real driver share it, except those that are alone.
+static REAL: RwLock<()> = RwLock::new(());
 
 /// A session with the stand-in, or `None` where the driver is real.
 fn stand_in(reason: &str) -> Option<Sim> {

@@ -95,6 +95,21 @@ fn any_work_on_any_streams_is_in_order() {
 }
 
 #[test]
+fn any_work_is_in_order_on_a_device_that_does_not_allocate_in_order() {
+    let Some(sim) = stand_in("which can be such a device") else {
+        return;
+    };
+    for seed in 0..200 {
+        run_seed(&sim, &Config::seeded(seed).without_pools(), |driver| {
+            assert!(!driver.device(0).unwrap().has_memory_pools());
+            random_work(driver, seed, 8);
+        });
+        assert_eq!(sim.calls("cuMemAllocAsync"), 0);
+        sim.assert_clean();
+    }
+}
+
+#[test]
 fn readers_do_not_wait_for_each_other() {
     let Some(sim) = stand_in("which counts the waits") else {
         return;
@@ -127,6 +142,36 @@ fn readers_do_not_wait_for_each_other() {
         // Each of the two other streams waits for the writer each time, and for nothing else.
         assert_eq!(waits() - before, 4);
         drop(pinned);
+    });
+    sim.assert_clean();
+}
+
+#[test]
+fn readers_on_ever_new_streams_leave_nothing_behind() {
+    let Some(sim) = stand_in("which counts the waits") else {
+        return;
+    };
+    run_seed(&sim, &Config::seeded(0), |driver| {
+        let device = driver.device(0).unwrap();
+        let stream = Stream::new(&device).unwrap();
+        let (from, to) = (
+            DeviceBuffer::new(&stream, 64).unwrap(),
+            DeviceBuffer::new(&stream, 64).unwrap(),
+        );
+        for _ in 0..50 {
+            // SAFETY: the stream lives until the end.
+            let given = unsafe { Stream::borrow(&device, stream.raw().unwrap()) };
+            let mut work = given.work().unwrap();
+            work.copy(&to, &from).unwrap();
+            work.finish().unwrap().synchronize().unwrap();
+        }
+        let before = sim.calls("cuStreamWaitEvent");
+        let other = Stream::new(&device).unwrap();
+        let mut work = other.work().unwrap();
+        work.fill(&from, 1).unwrap();
+        work.finish().unwrap();
+        let waits = sim.calls("cuStreamWaitEvent") - before;
+        assert!(waits <= 6, "{waits}");
     });
     sim.assert_clean();
 }

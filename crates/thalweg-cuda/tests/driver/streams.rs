@@ -66,7 +66,7 @@ fn a_callers_stream_may_go_right_after_the_call() {
 
 #[test]
 fn the_default_streams_take_their_turns_with_others() {
-    on_every_machine(100, 1, |driver| {
+    alone_on_every_machine(100, 1, |driver| {
         let device = driver.device(0).unwrap();
         let code = Code::load(&device);
         // SAFETY: the null stream is always there.

@@ -157,7 +157,7 @@ entry! {
             97 => 227 << 10,               // opt-in shared memory per block
             99 => 1,                       // host registration
             106 => 32,                     // blocks per multiprocessor
-            115 => 1,                      // memory pools
+            115 => i32::from(call.config.pools), // memory pools
             _ => 0,
         })
     }

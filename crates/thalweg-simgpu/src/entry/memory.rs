@@ -239,6 +239,9 @@ fn allocate_in_order(
     if pointer.is_null() {
         return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
+    if !call.config.pools {
+        return fail(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+    }
     call.forbid_implicit(stream, true)?;
     call.no_memory_nodes(stream)?;
     if bytes == 0 {
