@@ -67,6 +67,11 @@ fn kernels() -> KernelRegistry {
     registry
 }
 
+/// The README's example is built as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use super::*;
