@@ -8,10 +8,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::data::ProgramData;
-use crate::device::{DeviceAddress, DeviceId, DeviceState, StreamHandle};
+use crate::device::{DeviceId, DeviceState, DeviceTensor, StreamHandle};
 use crate::memory::Values;
 use crate::memory::{Arguments, FileBytes, Lending, Overlap, Place, Scratch, Slot, TensorId, mask};
-use crate::{BackendOptions, DType, Result, RunOptions, ValueId, bail};
+use crate::{BackendOptions, Result, RunOptions, ValueId, bail};
 
 /// Something that can load delegates.
 pub trait Backend: Send + Sync {
@@ -114,24 +114,6 @@ pub struct Call<'c> {
     pub(crate) options: &'c RunOptions<'c>,
 }
 
-/// A tensor on a device, as a delegate sees it.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct DeviceTensor<'a> {
-    /// The device.
-    pub device: DeviceId,
-    /// Where its elements start.
-    pub address: DeviceAddress,
-    /// How many bytes they take.
-    pub len: usize,
-    /// The element type.
-    pub dtype: DType,
-    /// The size of each dimension.
-    pub sizes: &'a [usize],
-    /// The dimensions from outermost to innermost in memory.
-    pub dim_order: &'a [u8],
-}
-
 impl Call<'_> {
     /// How many arguments the instruction has: inputs, then outputs.
     pub fn argument_count(&self) -> usize {
@@ -166,7 +148,7 @@ impl Call<'_> {
         let mut devices = self.devices.iter_mut();
         match devices.find(|state| state.device.id() == device) {
             Some(state) => Ok(state.stream()),
-            None => bail!(MissingDevice, "the method has no memory on {device:?}"),
+            None => bail!(MissingDevice, "the method has no memory on {device}"),
         }
     }
 

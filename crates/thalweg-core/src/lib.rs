@@ -32,10 +32,10 @@ mod state;
 mod tensor;
 mod value;
 
-pub use backend::{Backend, Call, Delegate, DelegateInstance, DelegateSpec, DeviceTensor};
+pub use backend::{Backend, Call, Delegate, DelegateInstance, DelegateSpec};
 pub use device::{
-    CallerStream, Device, DeviceAddress, DeviceId, DeviceKind, DeviceMemory, Mark, PinnedMemory,
-    StreamHandle,
+    CallerStream, Device, DeviceAddress, DeviceId, DeviceKind, DeviceMemory, DeviceTensor, Mark,
+    PinnedMemory, StreamHandle,
 };
 pub use dtype::{Bool, DType, Element};
 pub use error::{Error, ErrorKind, Place, Result};

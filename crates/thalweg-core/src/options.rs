@@ -124,6 +124,7 @@ impl BackendOptions {
 pub struct RunOptions<'s> {
     pub(crate) threads: Option<usize>,
     pub(crate) instruction_limit: Option<u64>,
+    pub(crate) device_outputs: bool,
     streams: Vec<&'s dyn CallerStream>,
 }
 
@@ -143,6 +144,17 @@ impl<'s> RunOptions<'s> {
     /// whoever runs files of strangers sets this; there is no limit by default.
     pub fn instruction_limit(mut self, instructions: u64) -> Self {
         self.instruction_limit = Some(instructions);
+        self
+    }
+
+    /// Leaves outputs on the device where that has them: they come back as [`Output::Device`], and
+    /// the call does not wait for them. Their memory is the method's; its next call, or its end,
+    /// comes after all that was on the call's stream before, and whatever else reads them must be
+    /// ordered before that by the caller.
+    ///
+    /// [`Output::Device`]: crate::Output::Device
+    pub fn device_outputs(mut self, device_outputs: bool) -> Self {
+        self.device_outputs = device_outputs;
         self
     }
 

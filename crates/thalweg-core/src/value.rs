@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Result, Scalar, Tensor, TensorView, bail};
+use crate::{DeviceTensor, Result, Scalar, Tensor, TensorView, bail};
 
 /// Index of a value of a method. Instructions name what they work on by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,6 +38,8 @@ pub enum Input<'a> {
     String(&'a str),
     /// A tensor.
     Tensor(TensorView<'a>),
+    /// A tensor in the memory of a device.
+    Device(DeviceTensor<'a>),
 }
 
 /// An output of a call, borrowed from the method that computed it.
@@ -56,6 +58,10 @@ pub enum Output<'a> {
     String(&'a str),
     /// A tensor.
     Tensor(TensorView<'a>),
+    /// A tensor that stays in the memory of a device, as [`RunOptions::device_outputs`] asks for.
+    ///
+    /// [`RunOptions::device_outputs`]: crate::RunOptions::device_outputs
+    Device(DeviceTensor<'a>),
     /// A list of integers.
     IntList(&'a [i64]),
     /// A list of doubles.
@@ -99,6 +105,9 @@ impl Input<'_> {
             Self::Bool(value) => format!("the boolean {value}"),
             Self::String(_) => "a string".into(),
             Self::Tensor(tensor) => format!("a tensor {tensor:?}"),
+            Self::Device(tensor) => {
+                format!("a tensor {}{:?} on a device", tensor.dtype, tensor.sizes)
+            }
         }
     }
 }
@@ -119,10 +128,25 @@ impl<'a> Output<'a> {
         }
     }
 
+    /// The tensor on a device.
+    ///
+    /// # Errors
+    /// If the output is not a tensor that stays on a device.
+    pub fn device_tensor(&self) -> Result<DeviceTensor<'a>> {
+        match self {
+            Self::Device(tensor) => Ok(*tensor),
+            other => bail!(
+                InvalidInput,
+                "the output is {}, not a tensor on a device",
+                other.kind_name()
+            ),
+        }
+    }
+
     /// A copy that owns what it holds.
     ///
     /// # Errors
-    /// If memory is out.
+    /// If memory is out, or the output stays on a device.
     pub fn to_value(&self) -> Result<Value> {
         Ok(match *self {
             Self::None => Value::None,
@@ -131,6 +155,10 @@ impl<'a> Output<'a> {
             Self::Bool(value) => Value::Bool(value),
             Self::String(value) => Value::String(value.into()),
             Self::Tensor(view) => Value::Tensor(view.to_tensor()?),
+            Self::Device(_) => bail!(
+                Unsupported,
+                "the output lies on a device; without `device_outputs` it comes to the host"
+            ),
             Self::IntList(list) => Value::IntList(list.into()),
             Self::DoubleList(list) => Value::DoubleList(list.into()),
             Self::BoolList(list) => Value::BoolList(list.into()),
@@ -146,6 +174,7 @@ impl<'a> Output<'a> {
             Self::Bool(_) => "a boolean",
             Self::String(_) => "a string",
             Self::Tensor(_) => "a tensor",
+            Self::Device(_) => "a tensor on a device",
             Self::IntList(_) => "a list of integers",
             Self::DoubleList(_) => "a list of doubles",
             Self::BoolList(_) => "a list of booleans",
@@ -214,6 +243,12 @@ impl fmt::Display for ValueId {
 impl<'a> From<TensorView<'a>> for Input<'a> {
     fn from(view: TensorView<'a>) -> Self {
         Self::Tensor(view)
+    }
+}
+
+impl<'a> From<DeviceTensor<'a>> for Input<'a> {
+    fn from(tensor: DeviceTensor<'a>) -> Self {
+        Self::Device(tensor)
     }
 }
 

@@ -8,8 +8,10 @@ use std::sync::atomic::Ordering;
 
 use late::{Increment, LATE, LateDevice, Shared};
 use programs::runtime;
-use thalweg_core::{Kernel, KernelCall, KernelRegistry, LoadOptions, Method, Moved, Result};
-use thalweg_core::{StaticCall, bail};
+use thalweg_core::{
+    DType, Device, DeviceTensor, Kernel, KernelCall, KernelRegistry, LoadOptions, Method, Moved,
+    Output, Result, RunOptions, StaticCall, bail,
+};
 use thalweg_format::{MethodBuilder, Program, ProgramBuilder, ScalarType, WriteOptions};
 
 const UPLOAD: &str = "et_copy::_h2d_copy.out";
@@ -59,16 +61,24 @@ fn copy_over(call: &KernelCall<'_>) -> Result<()> {
 }
 
 fn load(program: &Program<'_>, every_copy: bool) -> (Method, Arc<Shared>) {
+    let (method, _, shared) = load_on_device(program, every_copy);
+    (method, shared)
+}
+
+fn load_on_device(
+    program: &Program<'_>,
+    every_copy: bool,
+) -> (Method, Arc<LateDevice>, Arc<Shared>) {
     let (device, shared) = LateDevice::new();
     let bytes = program.to_bytes(&WriteOptions::default()).unwrap();
     let runtime = runtime()
         .kernels(&moving().unwrap())
         .backend("Increment", Increment(shared.clone()))
-        .device(device)
+        .device(device.clone())
         .build();
     let options = LoadOptions::new().every_copy(every_copy);
     let program = runtime.load_bytes(bytes, &options).unwrap();
-    (program.method("forward").unwrap(), shared)
+    (program.method("forward").unwrap(), device, shared)
 }
 
 /// A method under construction, on tensors of two elements a row.
@@ -166,6 +176,42 @@ fn run(method: &mut Method, x: &[f32]) -> Vec<Vec<f32>> {
     outputs
         .map(|output| output.data::<f32>().unwrap().to_vec())
         .collect()
+}
+
+/// The same, with the input on the device and the outputs left there.
+fn run_on_device(method: &mut Method, device: &LateDevice, x: &[f32]) -> Vec<Vec<f32>> {
+    let memory = device.allocate(size_of_val(x)).unwrap();
+    let stream = device.default_stream();
+    let sizes = [x.len() / 2, 2];
+    // SAFETY: the memory stays until the copy is done, and until the call's work is.
+    let input = unsafe {
+        let bytes = size_of_val(x);
+        device
+            .upload(memory.address(), x.as_ptr().cast(), bytes, stream)
+            .unwrap();
+        device.synchronize(stream).unwrap();
+        DeviceTensor::new(LATE, memory.address(), DType::F32, &sizes).unwrap()
+    };
+    let options = RunOptions::new().device_outputs(true);
+    let outputs = method.run_with(&[input.into()], &options).unwrap();
+    let outputs = outputs.iter().map(|output| match output.unwrap() {
+        Output::Device(tensor) => {
+            let mut numbers = vec![0f32; tensor.len() / 4];
+            // SAFETY: the numbers are as many, and stay until the copy is done.
+            unsafe {
+                let to = numbers.as_mut_ptr().cast();
+                device
+                    .download(to, tensor.address(), tensor.len(), stream)
+                    .unwrap();
+            }
+            device.synchronize(stream).unwrap();
+            numbers
+        }
+        other => other.tensor().unwrap().data::<f32>().unwrap().to_vec(),
+    });
+    let outputs = outputs.collect();
+    device.synchronize(stream).unwrap();
+    outputs
 }
 
 /// The numbers of copies to and from the device that the second call makes.
@@ -268,13 +314,13 @@ fn programs_made_at_random_have_the_answers_that_they_have_with_every_copy() {
     for seed in 0..400 {
         let program = random_program(seed);
         let ((mut all, copies), (mut few, fewer)) = (load(&program, true), load(&program, false));
+        let (mut on_device, device, _) = load_on_device(&program, false);
         for call in 0..3 {
             let x: Vec<f32> = (0..8).map(|index| (index + call) as f32).collect();
-            assert_eq!(
-                run(&mut all, &x),
-                run(&mut few, &x),
-                "seed {seed}, call {call}"
-            );
+            let expected = run(&mut all, &x);
+            assert_eq!(expected, run(&mut few, &x), "seed {seed}, call {call}");
+            let answer = run_on_device(&mut on_device, &device, &x);
+            assert_eq!(expected, answer, "seed {seed}, call {call}, on the device");
         }
         let count = |shared: &Shared| {
             shared.uploads.load(Ordering::Relaxed) + shared.downloads.load(Ordering::Relaxed)
@@ -296,6 +342,7 @@ fn random_program(seed: u64) -> Program<'static> {
     // The input is the caller's; what is made of it may be written.
     let first = m.clone_of(x, 4);
     values.push((first, 4));
+    values.push((m.hop(first, 4), 4));
     for _ in 0..random.below(14) + 3 {
         let (value, rows) = values[random.below(values.len())];
         match random.below(9) {

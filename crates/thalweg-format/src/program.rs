@@ -5,6 +5,7 @@
 //! borrowed from the bytes that were read; a program that is built from scratch owns them.
 
 use std::borrow::Cow;
+use std::fmt;
 
 /// A program: methods, and the data they share.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -105,6 +106,17 @@ pub enum DeviceKind {
     Cpu,
     /// An NVIDIA GPU.
     Cuda,
+}
+
+impl fmt::Display for Device {
+    /// As in `cuda:0`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            DeviceKind::Cpu => "cpu",
+            DeviceKind::Cuda => "cuda",
+        };
+        write!(f, "{kind}:{}", self.index)
+    }
 }
 
 /// A value of a method.

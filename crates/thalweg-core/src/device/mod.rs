@@ -11,9 +11,11 @@
 
 mod calls;
 mod pending;
+mod tensor;
 
 pub(crate) use calls::DeviceState;
 pub(crate) use pending::{Pending, Use};
+pub use tensor::DeviceTensor;
 
 use std::fmt;
 

@@ -1,9 +1,7 @@
 //! What a method needs and a runtime does not have.
 
-use thalweg_format::DeviceKind;
-
 use crate::plan::MethodPlan;
-use crate::{DeviceId, Error, ErrorKind, Runtime};
+use crate::{Error, ErrorKind, Runtime};
 
 /// What a method needs and a runtime does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +32,9 @@ impl Missing {
         let devices = plan
             .devices()
             .filter(|device| runtime.device(*device).is_none());
-        missing.devices.extend(devices.map(device_name));
+        missing
+            .devices
+            .extend(devices.map(|device| device.to_string()));
         for names in [
             &mut missing.operators,
             &mut missing.backends,
@@ -78,12 +78,5 @@ impl Missing {
                 parts.join("; ")
             ),
         )
-    }
-}
-
-fn device_name(device: DeviceId) -> String {
-    match device.kind {
-        DeviceKind::Cpu => format!("cpu:{}", device.index),
-        DeviceKind::Cuda => format!("cuda:{}", device.index),
     }
 }

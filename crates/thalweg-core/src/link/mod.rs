@@ -44,6 +44,12 @@ pub(crate) struct LinkedMethod {
     pub(crate) moving: Moving,
     /// How each instruction runs.
     pub(crate) executions: Vec<Execution>,
+    /// For each input, whether something looks at it on the host.
+    pub(crate) inputs_on_host: Vec<bool>,
+    /// For each instruction, the input that it copies to a device as the caller gave it.
+    pub(crate) input_uploads: Vec<Option<usize>>,
+    /// For each instruction, whether it only copies an output to the host.
+    pub(crate) output_copies: Vec<bool>,
     /// Where tensors on devices lie, where that is not as planned.
     pub(crate) places: Places,
     /// The devices that the method has memory on.
@@ -148,6 +154,13 @@ impl LinkedMethod {
                 .iter()
                 .any(|storage| matches!(storage, PlannedStorage::State { .. })),
             storages: storages(plan, &sources, &lends, &executions, &devices, &places)?,
+            inputs_on_host: steps::inputs_on_host(plan, &executions, &written),
+            input_uploads: steps::input_uploads(plan, &kernels, &executions, &written),
+            output_copies: {
+                let mut copies = vec![false; executions.len()];
+                places.output_copies().for_each(|step| copies[step] = true);
+                copies
+            },
             executions,
             devices,
             places,

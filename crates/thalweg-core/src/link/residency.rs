@@ -30,12 +30,37 @@ const ALIGN: usize = 256;
 /// Where tensors on devices lie, where that is not as planned.
 #[derive(Default)]
 pub(crate) struct Places {
+    /// For each output that a device has: where.
+    outputs: Vec<Option<OutputPlace>>,
     tensors: HashMap<TensorId, (StorageId, usize)>,
     /// How large each arena on a device has to be.
     arenas: HashMap<StorageId, usize>,
 }
 
+/// Where a device has an output.
+#[derive(Clone, Copy)]
+pub(crate) struct OutputPlace {
+    pub(crate) device: usize,
+    pub(crate) storage: StorageId,
+    pub(crate) offset: usize,
+    /// The instruction that copies it to the host, if that does nothing else.
+    fetch: Option<usize>,
+}
+
 impl Places {
+    /// Where a device has an output, if one has it.
+    pub(crate) fn output(&self, index: usize) -> Option<OutputPlace> {
+        self.outputs.get(index).copied().flatten()
+    }
+
+    /// The instructions that only copy outputs to the host.
+    pub(super) fn output_copies(&self) -> impl Iterator<Item = usize> {
+        self.outputs
+            .iter()
+            .flatten()
+            .filter_map(|output| output.fetch)
+    }
+
     /// The storage and offset of a tensor.
     pub(crate) fn of(&self, id: TensorId) -> Option<(StorageId, usize)> {
         self.tensors.get(&id).copied()
@@ -83,6 +108,7 @@ pub(super) fn without_needless_copies(
         moves: Vec::new(),
         written: HashMap::new(),
         lasting: Vec::new(),
+        outputs: Vec::new(),
     };
     match follower.follow() {
         Some(()) => follower.finish(executions),
@@ -112,6 +138,8 @@ struct Follower<'p> {
     written: HashMap<StorageId, Vec<Range<usize>>>,
     /// What was read before it was written: it lasts from call to call.
     lasting: Vec<Region>,
+    /// Where a device has each output at the end, and how the host gets it.
+    outputs: Vec<Option<(Part, usize, Option<Fetch>)>>,
 }
 
 /// Memory on a device, from when it is first written to when it is last used.
@@ -217,13 +245,29 @@ impl<'p> Follower<'p> {
                 _ => {}
             }
         }
-        for &output in &self.plan.outputs {
-            self.read(output)?;
-        }
+        // What lasts comes first, so that what is left is fetched for the outputs alone.
         for region in std::mem::take(&mut self.lasting) {
             self.fetch(&region);
         }
+        let end = self.plan.steps.len();
+        for &output in &self.plan.outputs {
+            let place = self.output(output);
+            if let Some((part, ..)) = place {
+                self.touch(part, end);
+            }
+            self.outputs.push(place);
+        }
+        for &output in &self.plan.outputs {
+            self.read(output)?;
+        }
         Some(())
+    }
+
+    /// Where a device has an output, and how the host would get it.
+    fn output(&self, value: ValueId) -> Option<(Part, usize, Option<Fetch>)> {
+        let region = self.region(value)?;
+        let shadow = self.shadows.iter().find(|shadow| shadow.region == region)?;
+        Some((shadow.part, shadow.device, shadow.fetch))
     }
 
     fn kernel(&mut self, index: usize, operator: usize, arguments: Span) -> Option<()> {
@@ -574,7 +618,7 @@ impl<'p> Follower<'p> {
             let (storage, offset) = offsets[part.buffer];
             places.tensors.insert(id, (storage, offset + part.offset));
         }
-        self.fetch_sources();
+        let needed = self.fetch_sources();
         for moved in &self.moves {
             if let Execution::Fetch {
                 storage, offset, ..
@@ -584,13 +628,31 @@ impl<'p> Follower<'p> {
                 (*storage, *offset) = (arena, start + moved.part.offset);
             }
         }
+        for output in &self.outputs {
+            let place = output.map(|(part, device, fetch)| {
+                let (storage, offset) = offsets[part.buffer];
+                let copies = |step: &usize| {
+                    let execution = self.executions[*step];
+                    matches!(execution, Execution::Download(_) | Execution::Fetch { .. })
+                        && !needed.contains(step)
+                };
+                OutputPlace {
+                    device,
+                    storage,
+                    offset: offset + part.offset,
+                    fetch: fetch.map(Fetch::step).filter(copies),
+                }
+            });
+            places.outputs.push(place);
+        }
         *executions = self.executions;
         places
     }
 
     /// What several moved values are made of is fetched once, rather than each of them; and what
     /// is made of something that the host has, the host makes.
-    fn fetch_sources(&mut self) {
+    /// The result is the instructions that the host then needs.
+    fn fetch_sources(&mut self) -> HashSet<usize> {
         let fetched = |execution: &Execution| matches!(execution, Execution::Fetch { .. });
         let mut moved_from: HashMap<usize, usize> = HashMap::new();
         // From the end, for a source may be moved itself.
@@ -604,13 +666,16 @@ impl<'p> Follower<'p> {
                 }
             }
         }
+        let mut needed = HashSet::new();
         for moved in &self.moves {
             let source = self.executions[moved.source.step()];
             let on_host = !matches!(source, Execution::Elided | Execution::Nothing);
             if on_host && fetched(&self.executions[moved.step]) {
                 self.executions[moved.step] = moved.on_host;
+                needed.insert(moved.source.step());
             }
         }
+        needed
     }
 
     /// The lowest place for a buffer that is free of all buffers placed before which it must not

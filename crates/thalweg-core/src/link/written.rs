@@ -79,7 +79,7 @@ impl Written {
     }
 
     /// Whether a value, or one that may share its memory, is written.
-    fn reaches(&self, from: ValueId) -> bool {
+    pub(super) fn reaches(&self, from: ValueId) -> bool {
         let mut seen = HashSet::from([from]);
         let mut open = vec![from];
         while let Some(value) = open.pop() {

@@ -3,6 +3,7 @@
 use super::storage::Place;
 use super::{Lending, Slot, StorageId, TensorId, Values};
 use crate::device::{DeviceAddress, DeviceState, Use};
+use crate::method::DeviceInput;
 use crate::omit::{Rule, omitted};
 use crate::{Result, ValueId, bail, ensure};
 
@@ -50,6 +51,68 @@ impl Values {
         // SAFETY: both places were checked to have `len` bytes. Pinned memory is not written by
         // the host while it is pending, and lives as long as the instance, which waits.
         unsafe { state.device.upload(address, data, len, stream) }
+    }
+
+    /// Copies an input that the caller has on a device to a tensor there.
+    pub(crate) fn copy_input(
+        &mut self,
+        devices: &mut [DeviceState],
+        input: DeviceInput,
+        from: ValueId,
+        to: ValueId,
+    ) -> Result<()> {
+        self.pass_shape(from, to)?;
+        let to = self.tensor_id(to)?;
+        let place = self.place(to)?;
+        Self::copy_from_input(devices, input, place)
+    }
+
+    /// Copies an input that the caller has on a device to its planned place.
+    pub(crate) fn bring_input(
+        &mut self,
+        devices: &mut [DeviceState],
+        input: DeviceInput,
+        to: TensorId,
+    ) -> Result<()> {
+        self.reserve(to)?;
+        match self.place(to)? {
+            place @ Place::Device { .. } => Self::copy_from_input(devices, input, place),
+            place @ Place::Host { len, .. } => {
+                ensure!(
+                    len == input.len,
+                    Internal,
+                    "an input of {} bytes for {len}",
+                    input.len
+                );
+                Self::download_to(devices, input.device, input.address, place)
+            }
+        }
+    }
+
+    fn copy_from_input(devices: &mut [DeviceState], input: DeviceInput, to: Place) -> Result<()> {
+        let Place::Device {
+            device,
+            address,
+            len,
+        } = to
+        else {
+            bail!(InvalidProgram, "a copy to a device ends on the host");
+        };
+        ensure!(
+            device == input.device && len == input.len,
+            Unsupported,
+            "an input is on another device than the program takes it to"
+        );
+        let Some(state) = devices.get_mut(device) else {
+            bail!(Internal, "there is no device {device}");
+        };
+        let stream = state.stream();
+        if len == 0 || address == input.address {
+            return Ok(());
+        }
+        // SAFETY: the caller has vouched for the input's memory; the target was checked. They are
+        // apart: one is the caller's, the other the instance's.
+        unsafe { state.device.copy(address, input.address, len, stream) }
     }
 
     /// Copies a tensor on a device to one on the host.

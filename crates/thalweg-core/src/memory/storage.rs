@@ -536,13 +536,14 @@ impl Values {
     }
 
     /// An address in the memory of a device, `len` bytes of which lie within it.
-    pub(super) fn device_address(
-        &mut self,
+    pub(crate) fn device_address(
+        &self,
         id: StorageId,
         offset: usize,
         len: usize,
     ) -> Result<DeviceAddress> {
-        let storage = self.storages[id.0 as usize].get_mut();
+        // SAFETY: as in `view`.
+        let storage = unsafe { &*self.storages[id.0 as usize].get() };
         match &storage.owner {
             Owner::Device { memory, .. }
                 if offset
@@ -600,6 +601,12 @@ impl Values {
             .offset
             .saturating_add(tensor.capacity.max(tensor.len));
         (tensor.storage, tensor.offset..end)
+    }
+
+    /// How many bytes the shape of a tensor has.
+    pub(crate) fn len(&self, id: TensorId) -> usize {
+        // SAFETY: as in `view`.
+        unsafe { &*self.tensors[id.0 as usize].get() }.len
     }
 
     /// The type, shape and order of a tensor.

@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 
-use super::{Instance, number};
+use super::{DeviceInput, Instance, number};
 use crate::device::Use;
 use crate::memory::{Slot, StorageId, TensorId};
 use crate::omit::{Rule, omitted};
 use crate::plan::{InputKind, PlannedTensor};
-use crate::{Error, Input, Result, Scalar, TensorView, ensure};
+use crate::{DType, DeviceTensor, Error, Input, Result, Scalar, TensorView, bail, ensure};
 use thalweg_format::ShapeDynamism;
 
 impl Instance {
@@ -28,12 +28,18 @@ impl Instance {
         for storage in linked.lends.iter().flatten() {
             self.values.unlend(*storage);
         }
+        self.device_inputs.fill(None);
         for (index, (input, expected)) in inputs.iter().zip(expected).enumerate() {
             match (&expected.kind, *input) {
+                (InputKind::Tensor(tensor), Input::Device(view)) => {
+                    self.set_device_tensor(index, *tensor, &view)
+                }
                 (InputKind::Tensor(tensor), Input::Tensor(view)) => {
                     self.set_tensor(*tensor, linked.lends[index], view)
                 }
-                (InputKind::Any, input) if !matches!(input, Input::Tensor(_)) => {
+                (InputKind::Any, input)
+                    if !matches!(input, Input::Tensor(_) | Input::Device(_)) =>
+                {
                     self.values.slots[expected.value.index()] = any_slot(input);
                     Ok(())
                 }
@@ -51,7 +57,8 @@ impl Instance {
         view: TensorView<'_>,
     ) -> Result<()> {
         let plan = self.linked.plan.clone();
-        check_tensor(&plan.tensors[id.0 as usize], view)?;
+        let planned = &plan.tensors[id.0 as usize];
+        check_tensor(planned, view.dtype(), view.sizes(), view.dim_order())?;
         self.values.resize(id, view.sizes())?;
         // A copy to a device that an earlier call asked for may still read the input's place.
         let (storage, range) = self.values.host_range(id);
@@ -77,26 +84,71 @@ impl Instance {
     }
 }
 
+impl Instance {
+    /// Takes note of an input that the caller has on a device, and brings it where the program
+    /// looks at it: to its place on that device, or, if something looks there, to the host.
+    fn set_device_tensor(
+        &mut self,
+        index: usize,
+        id: TensorId,
+        view: &DeviceTensor<'_>,
+    ) -> Result<()> {
+        let linked = self.linked.clone();
+        let planned = &linked.plan.tensors[id.0 as usize];
+        check_tensor(planned, view.dtype, view.sizes, view.dim_order)?;
+        let mut devices = linked.devices.iter();
+        let Some(device) = devices.position(|device| device.id() == view.device) else {
+            bail!(
+                InvalidInput,
+                "it lies on {}, where the method has no memory",
+                view.device
+            );
+        };
+        self.values.resize(id, view.sizes)?;
+        let input = DeviceInput {
+            device,
+            address: view.address,
+            len: view.len,
+        };
+        self.device_inputs[index] = Some(input);
+        if linked.inputs_on_host[index] {
+            ensure!(
+                linked.lends[index].is_none(),
+                Unsupported,
+                "the program looks at it on the host and has no memory for it there; pass it on \
+                 the host"
+            );
+            self.values.bring_input(&mut self.devices, input, id)?;
+        }
+        Ok(())
+    }
+}
+
 /// An error unless a tensor has the type, shape and order that the program was exported for.
-fn check_tensor(planned: &PlannedTensor, view: TensorView<'_>) -> Result<()> {
+fn check_tensor(
+    planned: &PlannedTensor,
+    dtype: DType,
+    sizes: &[usize],
+    dim_order: &[u8],
+) -> Result<()> {
     ensure!(
-        view.dtype() == planned.dtype,
+        dtype == planned.dtype,
         InvalidInput,
         "the program takes {}, and {} was given",
         planned.dtype,
-        view.dtype()
+        dtype
     );
     let fits = match planned.dynamism {
-        ShapeDynamism::Static => *planned.sizes == *view.sizes(),
+        ShapeDynamism::Static => *planned.sizes == *sizes,
         ShapeDynamism::DynamicBound => {
-            planned.sizes.len() == view.rank()
+            planned.sizes.len() == sizes.len()
                 && planned
                     .sizes
                     .iter()
-                    .zip(view.sizes())
+                    .zip(sizes)
                     .all(|(bound, size)| size <= bound)
         }
-        ShapeDynamism::DynamicUnbound => planned.sizes.len() == view.rank(),
+        ShapeDynamism::DynamicUnbound => planned.sizes.len() == sizes.len(),
     };
     ensure!(
         fits,
@@ -107,14 +159,14 @@ fn check_tensor(planned: &PlannedTensor, view: TensorView<'_>) -> Result<()> {
             ShapeDynamism::DynamicBound => format!("shapes up to {:?}", planned.sizes),
             ShapeDynamism::DynamicUnbound => format!("{} dimensions", planned.sizes.len()),
         },
-        view.sizes()
+        sizes
     );
     ensure!(
-        same_order(view.sizes(), &planned.dim_order, view.dim_order()),
+        same_order(sizes, &planned.dim_order, dim_order),
         InvalidInput,
         "the program takes its dimensions in order {:?}, and {:?} was given",
         planned.dim_order,
-        view.dim_order()
+        dim_order
     );
     Ok(())
 }
@@ -171,7 +223,7 @@ fn any_slot(input: Input<'_>) -> Slot {
         Input::Double(value) => number(value),
         Input::Bool(value) => number(value),
         Input::String(value) => Slot::String(value.into()),
-        Input::None | Input::Tensor(_) => Slot::Scalar(Cell::new(None)),
+        Input::None | Input::Tensor(_) | Input::Device(_) => Slot::Scalar(Cell::new(None)),
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 pub use outputs::Outputs;
 
-use crate::device::{DeviceState, Use};
+use crate::device::{DeviceAddress, DeviceState, Use};
 use crate::link::{Execution, LinkedMethod, LinkedStorage};
 use crate::memory::Values;
 use crate::memory::{Arguments, Block, Overlap, Scratch, Slot, Storage, TensorId, TensorSlot};
@@ -40,8 +40,21 @@ struct Instance {
     scratch: Scratch,
     delegates: Vec<Box<dyn DelegateInstance>>,
     threads: usize,
+    /// For each input, where the caller has it on a device.
+    device_inputs: Vec<Option<DeviceInput>>,
+    /// Whether the call leaves outputs on devices.
+    device_outputs: bool,
     /// Copies of outputs that lie in shared state, by output.
     output_copies: Vec<Option<Block>>,
+}
+
+/// An input that the caller has on a device.
+#[derive(Clone, Copy)]
+pub(crate) struct DeviceInput {
+    /// The index of the device.
+    pub(crate) device: usize,
+    pub(crate) address: DeviceAddress,
+    pub(crate) len: usize,
 }
 
 /// Choices for making an instance.
@@ -128,6 +141,8 @@ impl Method {
             scratch: Scratch::new(),
             delegates,
             threads,
+            device_inputs: vec![None; linked.plan.inputs.len()],
+            device_outputs: false,
             linked,
         };
         Ok(Self { state, instance })
@@ -198,6 +213,7 @@ impl Instance {
     /// A whole call. Whatever happens, what it has asked devices for is remembered at its end.
     fn call(&mut self, inputs: &[Input<'_>], options: &RunOptions<'_>) -> Result<()> {
         let mut result = Ok(());
+        self.device_outputs = options.device_outputs;
         for device in &mut self.devices {
             result = result.and_then(|()| device.begin(options));
         }
@@ -219,6 +235,7 @@ impl Instance {
             values,
             scratch,
             delegates,
+            device_inputs,
             ..
         } = self;
         let plan = &*linked.plan;
@@ -241,7 +258,10 @@ impl Instance {
                     arguments,
                 } => {
                     let ids = plan.arguments(*arguments);
+                    let skipped = options.device_outputs && linked.output_copies[index];
                     match linked.executions[index] {
+                        Execution::Download(_) if skipped => values.pass_shape(ids[0], ids[1]),
+                        Execution::Fetch { .. } if skipped => Ok(()),
                         Execution::Kernel(overlap) => {
                             let kernel = &linked.kernels[*operator as usize];
                             let lending = kernel.signature().lending(overlap);
@@ -250,7 +270,13 @@ impl Instance {
                                 kernel.run(&KernelCall::new(call, threads))
                             })
                         }
-                        Execution::Upload(_) => values.upload(devices, ids[0], ids[1]),
+                        Execution::Upload(_) => {
+                            let input = linked.input_uploads[index];
+                            match input.and_then(|input| device_inputs[input]) {
+                                Some(input) => values.copy_input(devices, input, ids[0], ids[1]),
+                                None => values.upload(devices, ids[0], ids[1]),
+                            }
+                        }
                         Execution::Download(_) => values.download(devices, ids[0], ids[1]),
                         Execution::Copy => values.copy_on_device(devices, ids[0], ids[1]),
                         Execution::Fetch {

@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::Instance;
 use crate::device::Use;
-use crate::memory::{Block, Slot};
+use crate::memory::{Block, Slot, TensorId};
 use crate::omit::{Rule, omitted};
-use crate::{Output, Result, Scalar, TensorView, Value, bail};
+use crate::{DeviceTensor, Output, Result, Scalar, TensorView, Value, bail};
 
 /// The outputs of a call, borrowed from the method that computed them.
 ///
@@ -54,6 +54,9 @@ impl<'m> Outputs<'m> {
             },
             Slot::String(value) => Output::String(value),
             Slot::Tensor(id) => {
+                if let Some(tensor) = method.device_output(index, *id)? {
+                    return Ok(Output::Device(tensor));
+                }
                 let view = match &method.output_copies[index] {
                     Some(copy) => method.values.view_of_copy(*id, copy)?,
                     None => method.values.view(*id)?,
@@ -100,13 +103,43 @@ impl fmt::Debug for Outputs<'_> {
 }
 
 impl Instance {
+    /// An output that this call leaves on a device.
+    fn device_output(&self, index: usize, id: TensorId) -> Result<Option<DeviceTensor<'_>>> {
+        let Some(place) = self
+            .linked
+            .places
+            .output(index)
+            .filter(|_| self.device_outputs)
+        else {
+            return Ok(None);
+        };
+        let (dtype, sizes, dim_order) = self.values.layout(id);
+        let len = self.values.len(id);
+        Ok(Some(DeviceTensor {
+            device: match self.devices.get(place.device) {
+                Some(state) => state.device.id(),
+                None => bail!(Internal, "there is no device {}", place.device),
+            },
+            address: self
+                .values
+                .device_address(place.storage, place.offset, len)?,
+            len,
+            dtype,
+            sizes,
+            dim_order,
+        }))
+    }
+
     /// Makes outputs readable on the host: waits for copies from devices that still write them,
     /// and copies those that lie in state, which another method may write as soon as this call is
     /// over.
     pub(super) fn finish_outputs(&mut self) -> Result<()> {
-        for &value in &self.linked.plan.outputs {
+        for (index, &value) in self.linked.plan.outputs.iter().enumerate() {
             if omitted(Rule::OutputsAfterCopies) {
                 break;
+            }
+            if self.device_outputs && self.linked.places.output(index).is_some() {
+                continue;
             }
             self.values
                 .wait_for_value(&mut self.devices, value, Use::Read)?;

@@ -309,12 +309,12 @@ impl Delegate for Increment {
 
 impl DelegateInstance for Increment {
     fn execute(&mut self, call: &mut Call<'_>) -> Result<()> {
-        let sizes = call.device_tensor(0)?.sizes.to_vec();
+        let sizes = call.device_tensor(0)?.sizes().to_vec();
         let (from, len) = {
             let x = call.device_tensor(0)?;
-            (x.address, x.len)
+            (x.address(), x.len())
         };
-        let to = call.device_output(1, &sizes)?.address;
+        let to = call.device_output(1, &sizes)?.address();
         let stream = call.stream(LATE)?;
         let addresses = Addresses(to.0 as *mut u8, from.0 as *const u8);
         self.0.push(stream, move || addresses.increment(len / 4));

@@ -87,9 +87,9 @@ impl Delegate for Affine {
 impl DelegateInstance for Affine {
     fn execute(&mut self, call: &mut Call<'_>) -> Result<()> {
         let x = call.device_tensor(0)?;
-        let (from, sizes) = (x.address, x.sizes.to_vec());
+        let (from, sizes) = (x.address(), x.sizes().to_vec());
         let out = call.device_output(1, &sizes)?;
-        let (to, n) = (out.address, (out.len / 4) as u32);
+        let (to, n) = (out.address(), (out.len() / 4) as u32);
         let handle = call.stream(self.device.id())?;
         // SAFETY: the stream of the call, which lives for as long.
         let stream = unsafe { Stream::borrow(&self.device, handle.0 as *mut c_void) };
