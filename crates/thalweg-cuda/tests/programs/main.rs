@@ -235,6 +235,34 @@ fn calls_on_streams_of_the_caller_are_right_even_if_the_streams_are_gone_at_once
 }
 
 #[test]
+fn values_that_stay_on_the_device_go_from_call_to_call_without_the_host() {
+    let mut m = Maker::new();
+    let mut x = m.input();
+    for _ in 0..3 {
+        x = m.hop(x);
+    }
+    m.forward.output(x);
+    let program = m.build();
+    on_every_machine(300, |driver| {
+        let device = driver.device(0).unwrap();
+        let loaded = load(&device, &program, false).unwrap();
+        let mut first = loaded.method("forward").unwrap();
+        let mut second = loaded.method("forward").unwrap();
+        let stream = Stream::new(&device).unwrap();
+        let options = RunOptions::new().stream(&stream).device_outputs(true);
+        let x = Tensor::from_slice(&[2i32; ROWS * 4], &[ROWS, 4]).unwrap();
+        let outputs = first.run_with(&[(&x).into()], &options).unwrap();
+        // The same stream, so that the second call comes after the first.
+        let between = outputs.get(0).unwrap().device_tensor().unwrap();
+        let options = RunOptions::new().stream(&stream);
+        let outputs = second.run_with(&[between.into()], &options).unwrap();
+        let expected = (0..6).fold(2, |x, _| x * 3 + 1);
+        let answer = outputs.tensor(0).unwrap();
+        assert_eq!(answer.data::<i32>().unwrap(), [expected; ROWS * 4]);
+    });
+}
+
+#[test]
 fn what_only_passes_through_the_host_makes_no_copies() {
     if real() {
         println!("skipped: it needs the stand-in, which counts");
