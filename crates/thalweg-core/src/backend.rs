@@ -40,6 +40,10 @@ pub trait Delegate: Send + Sync {
 }
 
 /// A delegate of one method instance.
+///
+/// An argument on a device that has a value when the delegate is called is its input, which it only
+/// reads; one that has none is its output. What is on the device for longer than one instruction
+/// depends on it.
 pub trait DelegateInstance: Send {
     /// Runs the delegate once.
     ///
@@ -147,7 +151,7 @@ impl Call<'_> {
     pub fn stream(&mut self, device: DeviceId) -> Result<StreamHandle> {
         let mut devices = self.devices.iter_mut();
         match devices.find(|state| state.device.id() == device) {
-            Some(state) => Ok(state.stream()),
+            Some(state) => Ok(state.lend_stream()),
             None => bail!(MissingDevice, "the method has no memory on {device}"),
         }
     }

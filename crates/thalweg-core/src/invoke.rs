@@ -69,7 +69,11 @@ impl Kernel {
         }
         let mut values = Values::new(builder.slots, builder.tensors, builder.storages);
         let mut scratch = Scratch::new();
-        let lending = signature.lending(Overlap::Copied);
+        let lending = signature.lending(if signature.is_view() {
+            Overlap::View
+        } else {
+            Overlap::Copied
+        });
         let call = Arguments::new(&mut values, &mut scratch, &ids, &lending)?;
         self.run(&KernelCall::new(call, threads.max(1)))?;
         ids.iter().map(|&id| read(&values, id)).collect()

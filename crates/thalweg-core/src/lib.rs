@@ -34,8 +34,8 @@ mod value;
 
 pub use backend::{Backend, Call, Delegate, DelegateInstance, DelegateSpec};
 pub use device::{
-    CallerStream, Device, DeviceAddress, DeviceId, DeviceKind, DeviceMemory, DeviceTensor, Mark,
-    PinnedMemory, StreamHandle,
+    CallerStream, Device, DeviceAddress, DeviceId, DeviceInput, DeviceKind, DeviceMemory,
+    DeviceTensor, Mark, PinnedMemory, StreamHandle,
 };
 pub use dtype::{Bool, DType, Element};
 pub use error::{Error, ErrorKind, Place, Result};

@@ -34,8 +34,10 @@ impl LoadOptions {
         self
     }
 
-    /// How many bytes of host memory the plan of an instance may ask for; 64 GiB by default. A
-    /// file of a few bytes can ask for any amount, so whoever loads files of strangers sets this.
+    /// How many bytes of host memory the plan of an instance may ask for, its arenas and mutable
+    /// buffers; 64 GiB by default. A file of a few bytes can ask for any amount, so whoever loads
+    /// files of strangers sets this. Results whose size depends on data, and memory on devices, are
+    /// not counted.
     pub fn memory_limit(mut self, bytes: usize) -> Self {
         self.memory_limit = bytes;
         self

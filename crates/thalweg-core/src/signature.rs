@@ -33,6 +33,9 @@ pub struct Parameter {
     pub optional: bool,
     /// Whether the operator writes to it.
     pub written: bool,
+    /// Whether it comes after the star, as outputs do. What is written and comes before is read,
+    /// too: the operator works in place.
+    pub keyword: bool,
 }
 
 /// Kinds of arguments.
@@ -90,6 +93,19 @@ impl Signature {
     pub fn accepts(&self, arguments: usize) -> bool {
         let repeated = usize::from(!self.returns_new_value());
         (self.argument_count()..=self.argument_count() + repeated).contains(&arguments)
+    }
+
+    /// Whether this is the operator whose output is its input's memory, in another shape.
+    pub(crate) fn is_view(&self) -> bool {
+        use ParameterKind::{IntList, Tensor};
+        let kinds: Vec<_> = self
+            .parameters
+            .iter()
+            .map(|parameter| parameter.kind)
+            .collect();
+        self.operator == "executorch_prim::et_view.default"
+            && kinds == [Tensor, IntList, Tensor]
+            && self.writes == [2]
     }
 
     fn returns_new_value(&self) -> bool {
@@ -210,10 +226,17 @@ impl<'t> Parser<'t> {
         if self.accept(")") {
             return Ok(parameters);
         }
+        let mut keyword = false;
         loop {
-            // A star says that what follows is passed by name in Python, which is nothing here.
-            if !self.accept("*") {
-                parameters.push(self.parameter()?);
+            // A star says that what follows is passed by name in Python.
+            if self.accept("*") {
+                keyword = true;
+            } else {
+                let parameter = self.parameter()?;
+                parameters.push(Parameter {
+                    keyword,
+                    ..parameter
+                });
             }
             if self.accept(")") {
                 return Ok(parameters);
@@ -260,6 +283,7 @@ impl<'t> Parser<'t> {
             kind,
             optional,
             written,
+            keyword: false,
         })
     }
 

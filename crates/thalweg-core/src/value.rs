@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{DeviceTensor, Result, Scalar, Tensor, TensorView, bail};
+use crate::{DeviceInput, DeviceTensor, Result, Scalar, Tensor, TensorView, bail};
 
 /// Index of a value of a method. Instructions name what they work on by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,7 +39,7 @@ pub enum Input<'a> {
     /// A tensor.
     Tensor(TensorView<'a>),
     /// A tensor in the memory of a device.
-    Device(DeviceTensor<'a>),
+    Device(DeviceInput<'a>),
 }
 
 /// An output of a call, borrowed from the method that computed it.
@@ -105,7 +105,7 @@ impl Input<'_> {
             Self::Bool(value) => format!("the boolean {value}"),
             Self::String(_) => "a string".into(),
             Self::Tensor(tensor) => format!("a tensor {tensor:?}"),
-            Self::Device(tensor) => {
+            Self::Device(DeviceInput(tensor)) => {
                 format!("a tensor {}{:?} on a device", tensor.dtype, tensor.sizes)
             }
         }
@@ -246,9 +246,9 @@ impl<'a> From<TensorView<'a>> for Input<'a> {
     }
 }
 
-impl<'a> From<DeviceTensor<'a>> for Input<'a> {
-    fn from(tensor: DeviceTensor<'a>) -> Self {
-        Self::Device(tensor)
+impl<'a> From<DeviceInput<'a>> for Input<'a> {
+    fn from(input: DeviceInput<'a>) -> Self {
+        Self::Device(input)
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::atomic::Ordering;
 use late::{Increment, LATE, LateDevice, Shared};
 use programs::{runtime, vector};
 use thalweg_core::{
-    DType, Device, DeviceMemory, DeviceTensor, ErrorKind, Input, LoadOptions, Method, Output,
-    RunOptions, StreamHandle,
+    DType, Device, DeviceInput, DeviceMemory, DeviceTensor, ErrorKind, Input, LoadOptions, Method,
+    Output, RunOptions, StreamHandle,
 };
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 
@@ -78,9 +78,9 @@ impl OnDevice {
         Self(memory)
     }
 
-    fn tensor(&self) -> DeviceTensor<'_> {
+    fn tensor(&self) -> DeviceInput<'_> {
         // SAFETY: the tests keep the memory until nothing uses it any more.
-        unsafe { DeviceTensor::new(LATE, self.0.address(), DType::F32, &[4]) }.unwrap()
+        unsafe { DeviceInput::new(LATE, self.0.address(), DType::F32, &[4]) }.unwrap()
     }
 }
 
@@ -169,7 +169,7 @@ fn an_input_on_the_device_is_checked_like_any_other() {
     let (mut method, device, _) = method(&[false], false);
     let x = OnDevice::new(&device, 1.0);
     // SAFETY: it is refused before it is used.
-    let wrong = unsafe { DeviceTensor::new(LATE, x.0.address(), DType::I32, &[4]) }.unwrap();
+    let wrong = unsafe { DeviceInput::new(LATE, x.0.address(), DType::I32, &[4]) }.unwrap();
     let error = method.run(&[wrong.into()]).unwrap_err();
     assert_eq!(
         error.message(),
@@ -177,7 +177,7 @@ fn an_input_on_the_device_is_checked_like_any_other() {
     );
     let elsewhere = thalweg_core::DeviceId { index: 3, ..LATE };
     // SAFETY: as above.
-    let wrong = unsafe { DeviceTensor::new(elsewhere, x.0.address(), DType::F32, &[4]) };
+    let wrong = unsafe { DeviceInput::new(elsewhere, x.0.address(), DType::F32, &[4]) };
     let error = method.run(&[wrong.unwrap().into()]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }

@@ -235,3 +235,21 @@ fn a_program_for_a_device_that_is_not_there_names_it() {
         .unwrap();
     assert_eq!(program.missing("forward").unwrap().devices, ["cuda:0"]);
 }
+
+#[test]
+fn a_panic_leaves_nothing_in_flight_that_the_next_call_does_not_know_of() {
+    let (program, mut forward) = chain(&[false]);
+    let panic = forward.none();
+    forward.input(panic);
+    forward.call("t::panic_if", &[panic]);
+    let (mut method, _) = method(program, forward);
+    let x = vector(&[1.0; 4]);
+    let call = std::panic::AssertUnwindSafe(|| {
+        let _ = method.run(&[(&x).into(), true.into()]);
+    });
+    assert!(std::panic::catch_unwind(call).is_err());
+    // The copy of the first call's input was never waited for.
+    let x = vector(&[10.0; 4]);
+    let outputs = method.run(&[(&x).into(), false.into()]).unwrap();
+    assert_eq!(outputs.tensor(0).unwrap().data::<f32>().unwrap(), [11.0; 4]);
+}

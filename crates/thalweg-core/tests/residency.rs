@@ -7,12 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use late::{Increment, LATE, LateDevice, Shared};
-use programs::runtime;
+use programs::{runtime, tensor_mut};
 use thalweg_core::{
-    DType, Device, DeviceTensor, Kernel, KernelCall, KernelRegistry, LoadOptions, Method, Moved,
+    DType, Device, DeviceInput, Kernel, KernelCall, KernelRegistry, LoadOptions, Method, Moved,
     Output, Result, RunOptions, StaticCall, bail,
 };
-use thalweg_format::{MethodBuilder, Program, ProgramBuilder, ScalarType, WriteOptions};
+use thalweg_format::{
+    ExtraTensorInfo, MethodBuilder, Program, ProgramBuilder, ScalarType, WriteOptions,
+};
 
 const UPLOAD: &str = "et_copy::_h2d_copy.out";
 const DOWNLOAD: &str = "et_copy::_d2h_copy.out";
@@ -156,6 +158,13 @@ impl Maker {
         out
     }
 
+    fn name(&mut self, x: u32, name: &'static str) {
+        tensor_mut(&mut self.forward, x).extra = Some(ExtraTensorInfo {
+            fully_qualified_name: Some(name.into()),
+            ..ExtraTensorInfo::default()
+        });
+    }
+
     fn double(&mut self, x: u32) {
         let two = self.forward.double(2.0);
         self.forward.call("t::scale_", &[x, two, x]);
@@ -190,7 +199,7 @@ fn run_on_device(method: &mut Method, device: &LateDevice, x: &[f32]) -> Vec<Vec
             .upload(memory.address(), x.as_ptr().cast(), bytes, stream)
             .unwrap();
         device.synchronize(stream).unwrap();
-        DeviceTensor::new(LATE, memory.address(), DType::F32, &sizes).unwrap()
+        DeviceInput::new(LATE, memory.address(), DType::F32, &sizes).unwrap()
     };
     let options = RunOptions::new().device_outputs(true);
     let outputs = method.run_with(&[input.into()], &options).unwrap();
@@ -309,6 +318,28 @@ fn what_lasts_from_call_to_call_is_brought_back_to_the_host() {
 }
 
 #[test]
+fn what_a_method_writes_to_shared_state_is_there_for_the_next_one() {
+    let mut m = Maker::new();
+    let x = m.host(2);
+    m.forward.input(x);
+    let cache = m.forward.state(ScalarType::Float, &[2, 2], 0);
+    m.name(cache, "cache");
+    let y = m.hop(x, 2);
+    m.forward.call("t::copy_", &[cache, y, cache]);
+    m.forward.output(x);
+    let (mut method, _) = load(&m.build(), false);
+    run(&mut method, &[1.0; 4]);
+    let cache = method.state().read("cache").unwrap();
+    assert_eq!(
+        cache,
+        [2f32; 4]
+            .iter()
+            .flat_map(|x| x.to_ne_bytes())
+            .collect::<Vec<_>>()
+    );
+}
+
+#[test]
 fn programs_made_at_random_have_the_answers_that_they_have_with_every_copy() {
     let (mut made, mut left) = (0, 0);
     for seed in 0..400 {
@@ -319,6 +350,10 @@ fn programs_made_at_random_have_the_answers_that_they_have_with_every_copy() {
             let x: Vec<f32> = (0..8).map(|index| (index + call) as f32).collect();
             let expected = run(&mut all, &x);
             assert_eq!(expected, run(&mut few, &x), "seed {seed}, call {call}");
+            if seed % 2 == 0 {
+                let state = |method: &Method| method.state().read("total").unwrap();
+                assert_eq!(state(&all), state(&few), "seed {seed}, call {call}");
+            }
             let answer = run_on_device(&mut on_device, &device, &x);
             assert_eq!(expected, answer, "seed {seed}, call {call}, on the device");
         }
@@ -338,6 +373,9 @@ fn random_program(seed: u64) -> Program<'static> {
     let x = m.host(4);
     m.forward.input(x);
     let total = m.forward.state(ScalarType::Float, &[4, 2], 0);
+    if seed % 2 == 0 {
+        m.name(total, "total");
+    }
     let mut values = vec![(x, 4), (total, 4)];
     // The input is the caller's; what is made of it may be written.
     let first = m.clone_of(x, 4);

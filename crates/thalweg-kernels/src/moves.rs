@@ -67,7 +67,7 @@ fn from_row(call: &StaticCall<'_>, dim: i64, position: i64) -> Option<Moved> {
         0
     };
     let position = usize::try_from(position.checked_add(from_end)?).ok()?;
-    let row: usize = sizes[dim + 1..].iter().product();
+    let row = thalweg_core::numel(&sizes[dim + 1..]).ok()?;
     let offset = position
         .min(size)
         .checked_mul(row)?

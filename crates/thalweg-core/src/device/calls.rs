@@ -22,6 +22,8 @@ pub(crate) struct DeviceState {
     stream: StreamHandle,
     /// Whether something was asked for that the mark does not remember yet.
     used: bool,
+    /// Whether a delegate was given the stream, and may ask for something at any time.
+    lent: bool,
     /// Host memory that copies of this call, or of calls before, still use.
     pending: Pending,
 }
@@ -34,6 +36,7 @@ impl DeviceState {
             device,
             in_flight: false,
             used: false,
+            lent: false,
             pending: Pending::with_capacity(copies),
         })
     }
@@ -54,6 +57,18 @@ impl DeviceState {
     pub(crate) fn stream(&mut self) -> StreamHandle {
         self.used = true;
         self.stream
+    }
+
+    /// The stream of the call, for a delegate.
+    pub(crate) fn lend_stream(&mut self) -> StreamHandle {
+        self.lent = true;
+        self.stream()
+    }
+
+    /// A delegate that was given the stream is done with asking. A wait in between may have come
+    /// before what it asked for.
+    pub(crate) fn take_stream_back(&mut self) {
+        self.used |= std::mem::take(&mut self.lent);
     }
 
     /// Remembers that a copy on the stream uses host memory.

@@ -15,7 +15,7 @@ mod tensor;
 
 pub(crate) use calls::DeviceState;
 pub(crate) use pending::{Pending, Use};
-pub use tensor::DeviceTensor;
+pub use tensor::{DeviceInput, DeviceTensor};
 
 use std::fmt;
 
@@ -142,9 +142,13 @@ pub trait CallerStream: Sync {
     fn handle(&self) -> StreamHandle;
 }
 
-/// Memory of a device, which is freed when this is dropped: not before everything is done that
-/// uses it, as far as the streams know that it was given to.
-pub trait DeviceMemory: Send + Sync {
+/// Memory of a device, which is freed when this is dropped. It is dropped when nothing uses it any
+/// more; what owns it waits.
+///
+/// # Safety
+/// The memory is the device's, starts at `address`, has `len` bytes, belongs to this object alone,
+/// and stays where it is until the object is dropped.
+pub unsafe trait DeviceMemory: Send + Sync {
     /// Where it starts. It stays there.
     fn address(&self) -> DeviceAddress;
 
@@ -161,10 +165,10 @@ pub trait DeviceMemory: Send + Sync {
 /// done with it; what owns it waits.
 ///
 /// # Safety
-/// The memory starts at `as_ptr`, has `len` initialized bytes, belongs to this object alone, and
-/// stays where it is until the object is dropped.
+/// The memory starts at `as_ptr`, aligned to 64 bytes, has `len` initialized bytes, belongs to this
+/// object alone, and stays where it is until the object is dropped.
 pub unsafe trait PinnedMemory: Send + Sync {
-    /// Where it starts, aligned to 64 bytes.
+    /// Where it starts.
     fn as_ptr(&self) -> *mut u8;
 
     /// How many bytes it has.

@@ -4,8 +4,7 @@ use super::{DeviceAddress, DeviceId};
 use crate::tensor::{self, identity_order};
 use crate::{DType, Result, bail, ensure};
 
-/// A tensor in the memory of a device: an argument of a delegate, an input that a caller has there,
-/// or an output that stays there.
+/// A tensor in the memory of a device: an argument of a delegate, or an output that stays there.
 ///
 /// Whatever is done with its memory goes to a stream of the device, in an order that keeps readers
 /// after writers: a delegate uses the stream of its call, and a caller the stream that the call was
@@ -20,8 +19,12 @@ pub struct DeviceTensor<'a> {
     pub(crate) dim_order: &'a [u8],
 }
 
-impl<'a> DeviceTensor<'a> {
-    /// A row-major tensor in memory of a caller, to be an input.
+/// An input that a caller has in the memory of a device.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceInput<'a>(pub(crate) DeviceTensor<'a>);
+
+impl<'a> DeviceInput<'a> {
+    /// A row-major tensor in memory of the caller.
     ///
     /// # Safety
     /// The memory is the device's, holds the elements of the shape in what the call's stream sees,
@@ -44,16 +47,28 @@ impl<'a> DeviceTensor<'a> {
             "memory at {:#x} is not aligned for {dtype}",
             address.0
         );
-        Ok(Self {
+        Ok(Self(DeviceTensor {
             device,
             address,
             len,
             dtype,
             sizes,
             dim_order: identity_order(sizes.len())?,
-        })
+        }))
     }
 
+    /// An output of one call, as an input of another.
+    ///
+    /// # Safety
+    /// The call goes to the stream of the call that the output is of, or to one that waits for it;
+    /// and the method whose output it is neither runs again nor is dropped before the work is done
+    /// that the call leaves, unless that is ordered after it.
+    pub unsafe fn of_output(output: DeviceTensor<'a>) -> Self {
+        Self(output)
+    }
+}
+
+impl<'a> DeviceTensor<'a> {
     /// The device.
     pub fn device(&self) -> DeviceId {
         self.device

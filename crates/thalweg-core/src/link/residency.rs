@@ -18,14 +18,19 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::steps::{Execution, VIEW, device_of};
+use super::steps::{Execution, device_of};
 use crate::kernel::{Moved, StaticCall};
 use crate::memory::{StorageId, TensorId};
 use crate::plan::{MethodPlan, PlannedStorage, PlannedValue, Span, Step};
-use crate::{Device, Kernel, ValueId, is_row_major};
+use crate::{Device, DeviceId, Kernel, ValueId, is_row_major, numel};
 
 /// Tensors on devices start on boundaries of this many bytes.
 const ALIGN: usize = 256;
+
+/// The search is quadratic in the worst case, which no program is that an exporter writes; a file
+/// that is made to be slow is left as it is.
+const MOST_COPIES: usize = 4_000;
+const MOST_STEPS: usize = 100_000;
 
 /// Where tensors on devices lie, where that is not as planned.
 #[derive(Default)]
@@ -92,7 +97,11 @@ pub(super) fn without_needless_copies(
     });
     let copies =
         |execution: &Execution| matches!(execution, Execution::Upload(_) | Execution::Download(_));
-    if !straight || !executions.iter().any(copies) {
+    let count = executions
+        .iter()
+        .filter(|execution| copies(execution))
+        .count();
+    if !straight || count == 0 || count > MOST_COPIES || plan.steps.len() > MOST_STEPS {
         return Places::default();
     }
     let mut follower = Follower {
@@ -110,11 +119,12 @@ pub(super) fn without_needless_copies(
         lasting: Vec::new(),
         outputs: Vec::new(),
     };
-    match follower.follow() {
-        Some(()) => follower.finish(executions),
-        // Something is unlike what exporters write; then nothing is changed.
-        None => Places::default(),
-    }
+    // Where something is unlike what exporters write, or would take much more memory than was
+    // planned, nothing is changed.
+    follower
+        .follow()
+        .and_then(|()| follower.finish(executions))
+        .unwrap_or_default()
 }
 
 /// Follows the instructions.
@@ -233,6 +243,9 @@ impl<'p> Follower<'p> {
     /// `None` if the program does something that cannot be followed.
     fn follow(&mut self) -> Option<()> {
         for input in &self.plan.inputs {
+            if device_of(self.plan, input.value).is_some() {
+                return None;
+            }
             self.write(input.value)?;
         }
         for (index, step) in self.plan.steps.iter().enumerate() {
@@ -245,9 +258,18 @@ impl<'p> Follower<'p> {
                 _ => {}
             }
         }
-        // What lasts comes first, so that what is left is fetched for the outputs alone.
+        // What lasts comes first, and outputs that the device does not have as they are, so that
+        // what is left is fetched for outputs that it has, alone.
         for region in std::mem::take(&mut self.lasting) {
             self.fetch(&region);
+        }
+        for state in self.states() {
+            self.fetch(&state);
+        }
+        for &output in &self.plan.outputs {
+            if self.output(output).is_none() {
+                self.read(output)?;
+            }
         }
         let end = self.plan.steps.len();
         for &output in &self.plan.outputs {
@@ -261,6 +283,20 @@ impl<'p> Follower<'p> {
             self.read(output)?;
         }
         Some(())
+    }
+
+    /// The named buffers, which other methods, and callers, may look at after the call.
+    fn states(&self) -> Vec<Region> {
+        let storages = self.plan.storages.iter().enumerate();
+        storages
+            .filter_map(|(index, storage)| match storage {
+                PlannedStorage::State { bytes, .. } => Some(Region {
+                    storage: StorageId(index as u32),
+                    bytes: 0..*bytes,
+                }),
+                _ => None,
+            })
+            .collect()
     }
 
     /// Where a device has an output, and how the host would get it.
@@ -285,6 +321,7 @@ impl<'p> Follower<'p> {
     }
 
     fn upload(&mut self, index: usize, device: usize, from: ValueId, to: ValueId) -> Option<()> {
+        self.same_layout(from, to)?;
         let region = self.region(from)?;
         let to = self.undefined(to)?;
         let known = self
@@ -311,25 +348,33 @@ impl<'p> Follower<'p> {
     }
 
     fn download(&mut self, index: usize, device: usize, from: ValueId, to: ValueId) -> Option<()> {
+        self.same_layout(from, to)?;
         let part = self.part(from)?;
         self.touch(part, index);
         let region = self.region(to)?;
         self.write_region(&region);
-        self.executions[index] = Execution::Elided;
+        // Memory that is not planned is there only once something was written to it.
+        let planned = self.is_planned(to)?;
+        if planned {
+            self.executions[index] = Execution::Elided;
+        }
         self.shadows.push(Shadow {
             region,
             part,
             device,
-            fetch: Some(Fetch::Download(index)),
+            fetch: planned.then_some(Fetch::Download(index)),
         });
         Some(())
     }
 
-    /// A delegate reads what is there, and writes what is not there yet.
+    /// A delegate reads what is there, and writes what is not there yet; see
+    /// [`DelegateInstance`](crate::DelegateInstance).
     fn delegate(&mut self, index: usize, arguments: Span) -> Option<()> {
         for &argument in self.plan.arguments(arguments) {
-            let PlannedValue::Tensor(id) = self.plan.values[argument.index()] else {
-                continue;
+            let id = match &self.plan.values[argument.index()] {
+                PlannedValue::Tensor(id) => *id,
+                PlannedValue::TensorList(_) => return None,
+                _ => continue,
             };
             if device_of(self.plan, argument).is_none() {
                 // It may read it, and write it.
@@ -347,17 +392,15 @@ impl<'p> Follower<'p> {
 
     fn on_host(&mut self, index: usize, operator: usize, arguments: &[ValueId]) -> Option<()> {
         let signature = self.kernels[operator].signature();
-        if signature.operator() == VIEW {
+        if signature.is_view() {
             return self.view(index, arguments);
         }
         if self.moves(index, operator, arguments)? {
             return Some(());
         }
-        let in_place = in_place(signature.operator());
         let writes = signature.writes();
-        let written = |position: usize| writes.iter().any(|&write| usize::from(write) == position);
-        for (position, &argument) in arguments.iter().enumerate() {
-            if position < signature.parameters().len() && (!written(position) || in_place) {
+        for (parameter, &argument) in signature.parameters().iter().zip(arguments) {
+            if !parameter.written || !parameter.keyword {
                 self.read(argument)?;
             }
         }
@@ -369,22 +412,25 @@ impl<'p> Follower<'p> {
         Some(())
     }
 
-    /// An output that is a view of an input is the same region.
+    /// An output that is a view of an input is the same region. Where a view might have to be a
+    /// copy, nothing is certain.
     fn view(&mut self, index: usize, arguments: &[ValueId]) -> Option<()> {
         let (from, to) = (arguments[0], arguments[2]);
         let (source, target) = (self.tensor(from)?, self.tensor(to)?);
-        let row_major = |id: TensorId| {
-            let tensor = &self.plan.tensors[id.0 as usize];
-            is_row_major(&tensor.sizes, &tensor.dim_order)
+        let in_order = |id: TensorId| {
+            let order = &self.plan.tensors[id.0 as usize].dim_order;
+            order
+                .iter()
+                .enumerate()
+                .all(|(index, &dim)| index == usize::from(dim))
         };
-        if row_major(source) && row_major(target) {
-            let region = self.region(from)?;
-            self.regions.insert(target, region);
-            self.executions[index] = Execution::View;
-            return Some(());
+        if !in_order(source) || !in_order(target) {
+            return None;
         }
-        self.read(from)?;
-        self.write(to)
+        let region = self.region(from)?;
+        self.regions.insert(target, region);
+        self.executions[index] = Execution::View;
+        Some(())
     }
 
     /// An operator that only moves a whole range: if a device has what it moves, the device has
@@ -416,7 +462,7 @@ impl<'p> Follower<'p> {
             offset: shadow.part.offset + within,
         };
         let (device, fetch) = (shadow.device, shadow.fetch);
-        if source.overlaps(&target) {
+        if source.overlaps(&target) || !self.is_planned(to)? {
             return Some(false);
         }
         self.touch(part, index);
@@ -540,6 +586,23 @@ impl<'p> Follower<'p> {
         buffer.last = buffer.last.max(index);
     }
 
+    /// `None` unless two tensors have the same type, order and room, so that one can stand for the
+    /// other.
+    fn same_layout(&self, a: ValueId, b: ValueId) -> Option<()> {
+        let tensor = |value| Some(&self.plan.tensors[self.tensor(value)?.0 as usize]);
+        let (a, b) = (tensor(a)?, tensor(b)?);
+        // What is not planned has no room of its own yet.
+        let room = a.capacity == b.capacity || a.capacity == 0 || b.capacity == 0;
+        (a.dtype == b.dtype && a.dim_order == b.dim_order && room).then_some(())
+    }
+
+    /// Whether a tensor's memory on the host is there before anything is written to it.
+    fn is_planned(&self, value: ValueId) -> Option<bool> {
+        let storage = self.region(value)?.storage;
+        let storage = &self.plan.storages[storage.0 as usize];
+        Some(!matches!(storage, PlannedStorage::Unplanned))
+    }
+
     /// The memory of a tensor on a device that was written before.
     fn part(&self, value: ValueId) -> Option<Part> {
         self.tensors.get(&self.tensor(value)?).copied()
@@ -593,7 +656,15 @@ impl<'p> Follower<'p> {
     }
 
     /// Places the buffers, and says so in the instructions.
-    fn finish(mut self, executions: &mut Vec<Execution>) -> Places {
+    fn finish(mut self, executions: &mut Vec<Execution>) -> Option<Places> {
+        // So that no sum of offsets overflows.
+        let sizes = self
+            .buffers
+            .iter()
+            .map(|buffer| buffer.bytes.checked_add(ALIGN));
+        sizes
+            .clone()
+            .try_fold(0usize, |total, bytes| total.checked_add(bytes?))?;
         let mut places = Places::default();
         let mut offsets = Vec::new();
         let mut storages = Vec::new();
@@ -645,8 +716,22 @@ impl<'p> Follower<'p> {
             });
             places.outputs.push(place);
         }
+        if places.arenas.values().sum::<usize>() > self.most_memory() {
+            return None;
+        }
         *executions = self.executions;
-        places
+        Some(places)
+    }
+
+    /// Values that stay on the device for longer may need more memory than was planned, but not
+    /// many times as much.
+    fn most_memory(&self) -> usize {
+        let arenas = self.plan.storages.iter().map(|storage| match storage {
+            PlannedStorage::Arena { bytes, device } if *device != DeviceId::default() => *bytes,
+            _ => 0,
+        });
+        let planned = arenas.fold(0usize, usize::saturating_add);
+        planned.saturating_mul(2).saturating_add(1 << 20)
     }
 
     /// What several moved values are made of is fetched once, rather than each of them; and what
@@ -725,15 +810,13 @@ fn fits(call: &StaticCall<'_>, moved: Moved, output: usize) -> bool {
     else {
         return false;
     };
-    let bytes = |sizes: &[usize]| sizes.iter().product::<usize>() * from.size();
+    let bytes = |sizes: &[usize]| numel(sizes).ok()?.checked_mul(from.size());
+    let (Some(room), Some(needed)) = (bytes(sizes), bytes(to_sizes)) else {
+        return false;
+    };
+    let end = moved.offset.checked_add(needed);
     from == to
         && is_row_major(sizes, order)
         && is_row_major(to_sizes, to_order)
-        && moved.offset + bytes(to_sizes) <= bytes(sizes)
-}
-
-/// Whether an operator reads what it writes.
-fn in_place(operator: &str) -> bool {
-    let name = operator.split('.').next().unwrap_or(operator);
-    name.ends_with('_') || name.ends_with("et_copy_index")
+        && end.is_some_and(|end| end <= room)
 }

@@ -70,7 +70,7 @@ pub(super) fn executions(
                 _ => {}
             }
         }
-        if signature.operator() == VIEW {
+        if signature.is_view() {
             return Execution::Kernel(Overlap::View);
         }
         let reads = signature.parameters().len();
@@ -92,9 +92,6 @@ pub(super) fn device_of(plan: &MethodPlan, value: ValueId) -> Option<DeviceId> {
     }
 }
 
-/// The operator whose output is its input's memory.
-pub(super) const VIEW: &str = "executorch_prim::et_view.default";
-
 /// The values that instructions make views of others.
 pub(super) fn views(plan: &MethodPlan, kernels: &[Kernel]) -> Vec<ValueId> {
     let view = |step: &Step| match step {
@@ -104,7 +101,7 @@ pub(super) fn views(plan: &MethodPlan, kernels: &[Kernel]) -> Vec<ValueId> {
         } => {
             let signature = kernels[*operator as usize].signature();
             let position = *signature.writes().first()?;
-            let is_view = signature.operator() == VIEW;
+            let is_view = signature.is_view();
             let argument = plan.arguments(*arguments).get(usize::from(position));
             argument.copied().filter(|_| is_view)
         }

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::steps::VIEW;
 use crate::memory::StorageId;
 use crate::plan::{InputKind, MethodPlan, PlannedInput, PlannedStorage, PlannedValue, Step};
 use crate::{Kernel, ValueId};
@@ -34,7 +33,7 @@ impl Written {
                         let Some(&target) = arguments.get(usize::from(position)) else {
                             continue;
                         };
-                        if kernel.signature().operator() == VIEW {
+                        if kernel.signature().is_view() {
                             written.shares.entry(arguments[0]).or_default().push(target);
                         } else {
                             written.values.insert(target);

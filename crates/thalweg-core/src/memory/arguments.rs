@@ -387,53 +387,33 @@ impl<'c> Arguments<'c> {
     /// Both must have the same element type, and both must be row-major.
     pub fn alias(&self, output: usize, input: usize, sizes: &[usize]) -> Result<()> {
         self.check_written(output)?;
+        ensure!(
+            matches!(self.overlap, Overlap::View),
+            Internal,
+            "only the operator for views can make its output one"
+        );
         let (to, from) = (self.tensor_id(output)?, self.tensor_id(input)?);
+        let source = self.peek(from);
         if to == from {
+            ensure!(
+                *source.sizes() == *sizes,
+                Operator,
+                "a tensor of shape {:?} cannot be a view of itself as {sizes:?}",
+                source.sizes()
+            );
             return Ok(());
         }
-        let (storage, offset, capacity, dtype, len) = {
-            let source = self.peek(from);
-            // Of an input that was lent for this call, only so much as there is.
-            let grows = self.storage(source).grows();
-            let capacity = if grows { source.len() } else { source.capacity };
-            (
-                source.storage,
-                source.offset,
-                capacity,
-                source.dtype,
-                source.len(),
-            )
-        };
-        // SAFETY: no view of this tensor is out: it is an output (checked), it has not been taken
-        // (checked next), and reads of an output's own tensor give a copy.
+        // SAFETY: no view of this tensor is out: it is the only output (`Overlap::View` says so),
+        // it has not been taken (checked next), and it is not the only input.
         let target = unsafe { &mut *self.values.tensors[to.0 as usize].get() };
         ensure!(
             target.taken_in != self.values.call,
             Internal,
             "an output was taken twice"
         );
-        ensure!(
-            target.may_move,
-            Internal,
-            "only the operator for views can make its output one"
-        );
-        ensure!(
-            target.dtype == dtype,
-            Operator,
-            "a view of {dtype} cannot be one of {}",
-            target.dtype
-        );
-        target.capacity = capacity;
-        target.resize(sizes, false)?;
-        ensure!(
-            target.len() == len,
-            Operator,
-            "a tensor of {} elements cannot be viewed as {sizes:?}",
-            len / dtype.size()
-        );
+        let planned = self.storage(source).is_planned();
+        target.become_view(source, sizes, planned)?;
         target.taken_in = self.values.call;
-        target.storage = storage;
-        target.offset = offset;
         Ok(())
     }
 
@@ -576,8 +556,10 @@ impl<'c> Arguments<'c> {
             return Ok(true);
         }
         let end = |tensor: &TensorSlot, len: usize| tensor.offset.saturating_add(len);
-        Ok(tensor.offset < end(output, output.capacity)
-            && output.offset < end(tensor, tensor.len()))
+        Ok(
+            tensor.offset < end(output, output.capacity.max(output.len()))
+                && output.offset < end(tensor, tensor.len()),
+        )
     }
 
     /// Calls `visit` with the tensors of an argument: one, those of a list, or none.
@@ -686,6 +668,13 @@ impl<'c> Arguments<'c> {
             tensor.resize(sizes, storage.grows())?;
         }
         let len = tensor.len();
+        // What may be lent is what overlaps were looked for in.
+        ensure!(
+            storage.grows() || len <= tensor.capacity,
+            InvalidProgram,
+            "a tensor of {len} bytes has room for {}",
+            tensor.capacity
+        );
         storage.grow(tensor.offset.saturating_add(len))?;
         ensure!(
             storage.is_writable(),

@@ -3,7 +3,7 @@
 use super::storage::Place;
 use super::{Lending, Slot, StorageId, TensorId, Values};
 use crate::device::{DeviceAddress, DeviceState, Use};
-use crate::method::DeviceInput;
+use crate::method::InputPlace;
 use crate::omit::{Rule, omitted};
 use crate::{Result, ValueId, bail, ensure};
 
@@ -57,7 +57,7 @@ impl Values {
     pub(crate) fn copy_input(
         &mut self,
         devices: &mut [DeviceState],
-        input: DeviceInput,
+        input: InputPlace,
         from: ValueId,
         to: ValueId,
     ) -> Result<()> {
@@ -71,7 +71,7 @@ impl Values {
     pub(crate) fn bring_input(
         &mut self,
         devices: &mut [DeviceState],
-        input: DeviceInput,
+        input: InputPlace,
         to: TensorId,
     ) -> Result<()> {
         self.reserve(to)?;
@@ -89,7 +89,7 @@ impl Values {
         }
     }
 
-    fn copy_from_input(devices: &mut [DeviceState], input: DeviceInput, to: Place) -> Result<()> {
+    fn copy_from_input(devices: &mut [DeviceState], input: InputPlace, to: Place) -> Result<()> {
         let Place::Device {
             device,
             address,
@@ -281,9 +281,10 @@ impl Values {
     ) -> Result<()> {
         match self.slot(value)? {
             Slot::Tensor(id) => {
-                let (storage, range) = self.host_range(*id);
-                for device in devices {
-                    device.before_host(storage, &range, by_host)?;
+                for (storage, range) in self.host_ranges(*id) {
+                    for device in devices.iter_mut() {
+                        device.before_host(storage, &range, by_host)?;
+                    }
                 }
                 Ok(())
             }

@@ -257,6 +257,11 @@ impl Storage {
         matches!(self.owner, Owner::Growing { .. })
     }
 
+    /// Whether tensors in it have the room that the program planned for them.
+    pub(super) fn is_planned(&self) -> bool {
+        !matches!(self.owner, Owner::Growing { .. } | Owner::Caller)
+    }
+
     #[inline]
     pub(super) fn is_writable(&self) -> bool {
         self.writable
@@ -376,6 +381,45 @@ impl TensorSlot {
         })
     }
 
+    /// Makes the tensor a view of another one, or changes nothing. `planned`: the source may grow
+    /// to its capacity; else it is as large as it is.
+    pub(super) fn become_view(
+        &mut self,
+        source: &Self,
+        sizes: &[usize],
+        planned: bool,
+    ) -> Result<()> {
+        ensure!(
+            self.may_move,
+            Internal,
+            "a tensor would become a view that no instruction makes one"
+        );
+        ensure!(
+            self.dtype == source.dtype,
+            Operator,
+            "a view of {} cannot be one of {}",
+            source.dtype,
+            self.dtype
+        );
+        ensure!(
+            bytes(sizes, self.dtype)? == source.len,
+            Operator,
+            "a tensor of shape {:?} cannot be viewed as {sizes:?}",
+            source.sizes
+        );
+        self.check_shape(sizes)?;
+        self.sizes.copy_from_slice(sizes);
+        self.len = source.len;
+        self.storage = source.storage;
+        self.offset = source.offset;
+        self.capacity = if planned {
+            source.capacity.max(source.len)
+        } else {
+            source.len
+        };
+        Ok(())
+    }
+
     /// Moves the tensor back to its planned place.
     pub(super) fn go_home(&mut self) {
         (self.storage, self.offset, self.capacity) = self.home;
@@ -404,18 +448,7 @@ impl TensorSlot {
 
     #[inline(never)]
     fn resize_to_other(&mut self, sizes: &[usize], grows: bool) -> Result<()> {
-        ensure!(
-            sizes.len() == self.sizes.len(),
-            OutOfBounds,
-            "the result has shape {sizes:?}, but the program planned for {} dimensions",
-            self.sizes.len()
-        );
-        ensure!(
-            self.resizable,
-            OutOfBounds,
-            "the result has shape {sizes:?}, but the program planned for {:?}",
-            self.sizes
-        );
+        self.check_shape(sizes)?;
         let len = bytes(sizes, self.dtype)?;
         ensure!(
             grows || len <= self.capacity,
@@ -426,6 +459,25 @@ impl TensorSlot {
         );
         self.sizes.copy_from_slice(sizes);
         self.len = len;
+        Ok(())
+    }
+}
+
+impl TensorSlot {
+    /// An error unless the tensor may have a shape, apart from how large it is.
+    fn check_shape(&self, sizes: &[usize]) -> Result<()> {
+        ensure!(
+            sizes.len() == self.sizes.len(),
+            OutOfBounds,
+            "the result has shape {sizes:?}, but the program planned for {} dimensions",
+            self.sizes.len()
+        );
+        ensure!(
+            self.resizable || *self.sizes == *sizes,
+            OutOfBounds,
+            "the result has shape {sizes:?}, but the program planned for {:?}",
+            self.sizes
+        );
         Ok(())
     }
 }
@@ -460,8 +512,7 @@ impl Values {
     pub(crate) fn resize(&mut self, id: TensorId, sizes: &[usize]) -> Result<()> {
         let tensor = self.tensors[id.0 as usize].get_mut();
         let storage = self.storages[tensor.storage.0 as usize].get_mut();
-        let planned = !storage.grows() && !matches!(storage.owner, Owner::Caller);
-        tensor.resize(sizes, !planned)
+        tensor.resize(sizes, !storage.is_planned())
     }
 
     /// Makes room for a tensor whose memory grows.
@@ -593,14 +644,19 @@ impl Values {
         })
     }
 
-    /// The storage and the bytes of a tensor that lies on the host, as large as it may become.
-    pub(crate) fn host_range(&self, id: TensorId) -> (StorageId, Range<usize>) {
+    /// The storage and the bytes of a tensor that lies on the host, as large as it may become; and
+    /// those of its planned place, if it may be a view now and go back there.
+    pub(crate) fn host_ranges(
+        &self,
+        id: TensorId,
+    ) -> impl Iterator<Item = (StorageId, Range<usize>)> {
         // SAFETY: as in `view`.
         let tensor = unsafe { &*self.tensors[id.0 as usize].get() };
-        let end = tensor
-            .offset
-            .saturating_add(tensor.capacity.max(tensor.len));
-        (tensor.storage, tensor.offset..end)
+        let range = |offset: usize, len: usize| offset..offset.saturating_add(len);
+        let now = range(tensor.offset, tensor.capacity.max(tensor.len));
+        let (storage, offset, capacity) = tensor.home;
+        let home = tensor.may_move.then(|| (storage, range(offset, capacity)));
+        [Some((tensor.storage, now)), home].into_iter().flatten()
     }
 
     /// How many bytes the shape of a tensor has.

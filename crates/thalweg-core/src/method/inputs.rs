@@ -2,12 +2,14 @@
 
 use std::cell::Cell;
 
-use super::{DeviceInput, Instance, number};
+use super::{InputPlace, Instance, number};
 use crate::device::Use;
 use crate::memory::{Slot, StorageId, TensorId};
 use crate::omit::{Rule, omitted};
 use crate::plan::{InputKind, PlannedTensor};
-use crate::{DType, DeviceTensor, Error, Input, Result, Scalar, TensorView, bail, ensure};
+use crate::{
+    DType, DeviceInput, DeviceTensor, Error, Input, Result, Scalar, TensorView, bail, ensure,
+};
 use thalweg_format::ShapeDynamism;
 
 impl Instance {
@@ -31,7 +33,7 @@ impl Instance {
         self.device_inputs.fill(None);
         for (index, (input, expected)) in inputs.iter().zip(expected).enumerate() {
             match (&expected.kind, *input) {
-                (InputKind::Tensor(tensor), Input::Device(view)) => {
+                (InputKind::Tensor(tensor), Input::Device(DeviceInput(view))) => {
                     self.set_device_tensor(index, *tensor, &view)
                 }
                 (InputKind::Tensor(tensor), Input::Tensor(view)) => {
@@ -61,12 +63,12 @@ impl Instance {
         check_tensor(planned, view.dtype(), view.sizes(), view.dim_order())?;
         self.values.resize(id, view.sizes())?;
         // A copy to a device that an earlier call asked for may still read the input's place.
-        let (storage, range) = self.values.host_range(id);
-        for device in &mut self.devices {
-            if omitted(Rule::InputsAfterCopies) {
-                break;
+        if !omitted(Rule::InputsAfterCopies) {
+            for (storage, range) in self.values.host_ranges(id) {
+                for device in &mut self.devices {
+                    device.before_host(storage, &range, Use::Write)?;
+                }
             }
-            device.before_host(storage, &range, Use::Write)?;
         }
         match lend {
             Some(storage) => {
@@ -105,7 +107,7 @@ impl Instance {
             );
         };
         self.values.resize(id, view.sizes)?;
-        let input = DeviceInput {
+        let input = InputPlace {
             device,
             address: view.address,
             len: view.len,

@@ -5,6 +5,7 @@ mod outputs;
 
 use std::cell::Cell;
 use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 pub use outputs::Outputs;
@@ -41,16 +42,16 @@ struct Instance {
     delegates: Vec<Box<dyn DelegateInstance>>,
     threads: usize,
     /// For each input, where the caller has it on a device.
-    device_inputs: Vec<Option<DeviceInput>>,
+    device_inputs: Vec<Option<InputPlace>>,
     /// Whether the call leaves outputs on devices.
     device_outputs: bool,
     /// Copies of outputs that lie in shared state, by output.
     output_copies: Vec<Option<Block>>,
 }
 
-/// An input that the caller has on a device.
+/// Where a caller has an input on a device.
 #[derive(Clone, Copy)]
-pub(crate) struct DeviceInput {
+pub(crate) struct InputPlace {
     /// The index of the device.
     pub(crate) device: usize,
     pub(crate) address: DeviceAddress,
@@ -128,7 +129,13 @@ impl Method {
             .iter()
             .map(|delegate| delegate.instance())
             .collect::<Result<_>>()?;
-        let copies = linked.executions.len();
+        let copy = |execution: &&Execution| {
+            matches!(
+                execution,
+                Execution::Upload(_) | Execution::Download(_) | Execution::Fetch { .. }
+            )
+        };
+        let copies = linked.executions.iter().filter(copy).count() + linked.lends.len();
         let devices = linked
             .devices
             .iter()
@@ -175,10 +182,7 @@ impl Method {
         drop(turn);
         match result {
             Ok(()) => Ok(Outputs::new(&self.instance)),
-            Err(error) => {
-                self.instance.recover();
-                Err(error.in_method(self.name()))
-            }
+            Err(error) => Err(error.in_method(self.name())),
         }
     }
 
@@ -210,22 +214,35 @@ impl Instance {
         &self.linked.plan
     }
 
-    /// A whole call. Whatever happens, what it has asked devices for is remembered at its end.
+    /// A whole call. Whatever happens, also if an operator panics, what it has asked devices for is
+    /// remembered at its end, and the instance is ready for the next call.
     fn call(&mut self, inputs: &[Input<'_>], options: &RunOptions<'_>) -> Result<()> {
-        let mut result = Ok(());
         self.device_outputs = options.device_outputs;
+        // Unwind safe, since what a panic leaves behind is what an error does.
+        let mut result = panic::catch_unwind(AssertUnwindSafe(|| {
+            for device in &mut self.devices {
+                device.begin(options)?;
+            }
+            self.set_inputs(inputs)?;
+            self.execute(options)?;
+            self.finish_outputs()
+        }));
         for device in &mut self.devices {
-            result = result.and_then(|()| device.begin(options));
-        }
-        result = result
-            .and_then(|()| self.set_inputs(inputs))
-            .and_then(|()| self.execute(options))
-            .and_then(|()| self.finish_outputs());
-        for device in &mut self.devices {
+            device.take_stream_back();
             let ended = device.end();
-            result = result.and(ended);
+            result = result.map(|result| result.and(ended));
         }
-        result
+        match result {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => {
+                self.recover();
+                Err(error)
+            }
+            Err(panic) => {
+                self.recover();
+                panic::resume_unwind(panic)
+            }
+        }
     }
 
     fn execute(&mut self, options: &RunOptions<'_>) -> Result<()> {
@@ -298,13 +315,17 @@ impl Instance {
                 Step::Delegate {
                     delegate,
                     arguments,
-                } => delegates[*delegate as usize].execute(&mut Call {
-                    values,
-                    scratch,
-                    devices,
-                    arguments: plan.arguments(*arguments),
-                    options,
-                }),
+                } => {
+                    let result = delegates[*delegate as usize].execute(&mut Call {
+                        values,
+                        scratch,
+                        devices,
+                        arguments: plan.arguments(*arguments),
+                        options,
+                    });
+                    devices.iter_mut().for_each(DeviceState::take_stream_back);
+                    result
+                }
                 Step::Move { from, to } => {
                     values.slots[to.index()] = values.slots[from.index()].clone();
                     Ok(())

@@ -301,6 +301,15 @@ impl<'p> Builder<'p> {
             if state_name(tensor).is_none() {
                 initial = self.initial_data(tensor, capacity)?;
             }
+            ensure!(
+                initial.is_none()
+                    || matches!(
+                        self.storages[place.0.0 as usize],
+                        PlannedStorage::Arena { .. }
+                    ),
+                InvalidProgram,
+                "a part of a named mutable buffer has an initial value of its own"
+            );
             place
         } else if tensor.is_constant() {
             let data = self.constant_data(tensor, capacity)?;

@@ -198,12 +198,14 @@ impl MethodPlan {
             })
     }
 
-    /// Bytes that each instance has for itself on the host before it first runs.
+    /// Bytes that each instance has for itself on the host before it first runs: its arenas and its
+    /// named buffers.
     pub(crate) fn arena_bytes(&self) -> usize {
         self.storages
             .iter()
             .map(|storage| match storage {
                 PlannedStorage::Arena { bytes, device } if *device == Device::default() => *bytes,
+                PlannedStorage::State { bytes, .. } => *bytes,
                 _ => 0,
             })
             .fold(0, usize::saturating_add)

@@ -51,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) downloads: AtomicUsize,
     pub(crate) waits: AtomicUsize,
     pub(crate) fail_mark: AtomicUsize,
+    /// Where pinned memory starts and ends.
+    pinned: Mutex<Vec<(usize, usize)>>,
 }
 
 /// The device.
@@ -72,6 +74,12 @@ impl Shared {
         let mut streams = self.streams.lock().unwrap();
         streams.queues.entry(stream).or_default().push(item);
         *self.given.lock().unwrap().entry(stream).or_default() += 1;
+    }
+
+    fn is_pinned(&self, address: *const u8) -> bool {
+        let pinned = self.pinned.lock().unwrap();
+        let within = |&(start, end): &(usize, usize)| (start..end).contains(&address.addr());
+        pinned.iter().any(within)
     }
 
     fn given(&self, stream: StreamHandle) -> u64 {
@@ -124,7 +132,8 @@ impl Memory {
     }
 }
 
-impl DeviceMemory for Memory {
+// SAFETY: as for pinned memory.
+unsafe impl DeviceMemory for Memory {
     fn address(&self) -> DeviceAddress {
         DeviceAddress(self.start() as u64)
     }
@@ -163,6 +172,11 @@ impl Addresses {
         unsafe { ptr::copy_nonoverlapping(self.1, self.0, len) }
     }
 
+    fn write(self, bytes: &[u8]) {
+        // SAFETY: as above.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.0, bytes.len()) }
+    }
+
     fn increment(self, elements: usize) {
         let (to, from) = (self.0.cast::<f32>(), self.1.cast::<f32>());
         for index in 0..elements {
@@ -190,7 +204,10 @@ impl Device for LateDevice {
     }
 
     fn allocate_pinned(&self, bytes: usize) -> Result<Box<dyn PinnedMemory>> {
-        Ok(Box::new(Memory::new(bytes)))
+        let memory = Memory::new(bytes);
+        let start = memory.start().addr();
+        self.0.pinned.lock().unwrap().push((start, start + bytes));
+        Ok(Box::new(memory))
     }
 
     fn mark(&self) -> Result<Box<dyn Mark>> {
@@ -214,8 +231,16 @@ impl Device for LateDevice {
         stream: StreamHandle,
     ) -> Result<()> {
         self.0.uploads.fetch_add(1, Ordering::Relaxed);
-        let addresses = Addresses(to.0 as *mut u8, from);
-        self.0.push(stream, move || addresses.copy(len));
+        if self.0.is_pinned(from) {
+            let addresses = Addresses(to.0 as *mut u8, from);
+            self.0.push(stream, move || addresses.copy(len));
+            return Ok(());
+        }
+        // Other memory is read at once.
+        // SAFETY: the caller's.
+        let staged = unsafe { std::slice::from_raw_parts(from, len) }.to_vec();
+        let to = Addresses(to.0 as *mut u8, ptr::null());
+        self.0.push(stream, move || to.write(&staged));
         Ok(())
     }
 
@@ -229,6 +254,10 @@ impl Device for LateDevice {
         self.0.downloads.fetch_add(1, Ordering::Relaxed);
         let addresses = Addresses(to, from.0 as *const u8);
         self.0.push(stream, move || addresses.copy(len));
+        // Other memory than pinned is written when this returns.
+        if !self.0.is_pinned(to) {
+            self.0.run(stream, self.0.given(stream));
+        }
         Ok(())
     }
 

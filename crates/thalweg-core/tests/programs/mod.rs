@@ -20,6 +20,10 @@ fn build(builder: RuntimeBuilder) -> Result<RuntimeBuilder> {
         )?
         .kernel("t::scale_(Tensor(a!) self, float by) -> Tensor(a!)", scale)?
         .kernel("t::copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)", copy)?
+        .kernel("t::panic_if(bool it) -> ()", |call| {
+            assert!(!call.bool(0)?, "it was asked to");
+            Ok(())
+        })?
         .kernel("t::next(int a) -> int", |call| {
             call.set(1, call.int(0)? + 1)
         })?

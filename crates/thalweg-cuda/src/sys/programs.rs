@@ -127,7 +127,8 @@ struct Memory {
     bytes: usize,
 }
 
-impl ProgramMemory for Memory {
+// SAFETY: a buffer owns its memory on the device until it is dropped.
+unsafe impl ProgramMemory for Memory {
     fn address(&self) -> DeviceAddress {
         DeviceAddress(self.buffer.address())
     }

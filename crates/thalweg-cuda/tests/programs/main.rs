@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use affine::{Affine, session};
 use thalweg_core::{
-    Device as _, DeviceId, DeviceKind, Kernel, KernelCall, KernelRegistry, LoadOptions, Method,
-    Moved, Program, Result, RunOptions, Runtime, Tensor, bail,
+    Device as _, DeviceId, DeviceInput, DeviceKind, Kernel, KernelCall, KernelRegistry,
+    LoadOptions, Method, Moved, Program, Result, RunOptions, Runtime, Tensor, bail,
 };
 use thalweg_cuda::{Device, Driver, Stream};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
@@ -255,6 +255,8 @@ fn values_that_stay_on_the_device_go_from_call_to_call_without_the_host() {
         // The same stream, so that the second call comes after the first.
         let between = outputs.get(0).unwrap().device_tensor().unwrap();
         let options = RunOptions::new().stream(&stream);
+        // SAFETY: the calls are on one stream, and the second is waited for.
+        let between = unsafe { DeviceInput::of_output(between) };
         let outputs = second.run_with(&[between.into()], &options).unwrap();
         let expected = (0..6).fold(2, |x, _| x * 3 + 1);
         let answer = outputs.tensor(0).unwrap();
