@@ -350,7 +350,7 @@ fn programs_made_at_random_have_the_answers_that_they_have_with_every_copy() {
             let x: Vec<f32> = (0..8).map(|index| (index + call) as f32).collect();
             let expected = run(&mut all, &x);
             assert_eq!(expected, run(&mut few, &x), "seed {seed}, call {call}");
-            if seed % 2 == 0 {
+            if seed.is_multiple_of(2) {
                 let state = |method: &Method| method.state().read("total").unwrap();
                 assert_eq!(state(&all), state(&few), "seed {seed}, call {call}");
             }
@@ -373,7 +373,7 @@ fn random_program(seed: u64) -> Program<'static> {
     let x = m.host(4);
     m.forward.input(x);
     let total = m.forward.state(ScalarType::Float, &[4, 2], 0);
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         m.name(total, "total");
     }
     let mut values = vec![(x, 4), (total, 4)];
