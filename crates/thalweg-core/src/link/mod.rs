@@ -3,6 +3,7 @@
 //! This happens once per method and program, when the first instance is made; all instances share
 //! the result.
 
+mod buffers;
 mod check;
 mod missing;
 mod residency;

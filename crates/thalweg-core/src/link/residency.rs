@@ -18,14 +18,12 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::buffers::{Buffer, Part, place};
 use super::steps::{Execution, device_of};
 use crate::kernel::{Moved, StaticCall};
 use crate::memory::{StorageId, TensorId};
 use crate::plan::{MethodPlan, PlannedStorage, PlannedValue, Span, Step};
-use crate::{Device, DeviceId, Kernel, ValueId, is_row_major, numel};
-
-/// Tensors on devices start on boundaries of this many bytes.
-const ALIGN: usize = 256;
+use crate::{Device, Kernel, ValueId, is_row_major, numel};
 
 /// The search is quadratic in the worst case, which no program is that an exporter writes; a file
 /// that is made to be slow is left as it is.
@@ -150,23 +148,6 @@ struct Follower<'p> {
     lasting: Vec<Region>,
     /// Where a device has each output at the end, and how the host gets it.
     outputs: Vec<Option<(Part, usize, Option<Fetch>)>>,
-}
-
-/// Memory on a device, from when it is first written to when it is last used.
-struct Buffer {
-    device: usize,
-    bytes: usize,
-    first: usize,
-    last: usize,
-    /// The tensor that the program planned it for.
-    planned: TensorId,
-}
-
-/// A part of a buffer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Part {
-    buffer: usize,
-    offset: usize,
 }
 
 /// A range of the host's memory.
@@ -657,33 +638,11 @@ impl<'p> Follower<'p> {
 
     /// Places the buffers, and says so in the instructions.
     fn finish(mut self, executions: &mut Vec<Execution>) -> Option<Places> {
-        // So that no sum of offsets overflows.
-        let sizes = self
-            .buffers
-            .iter()
-            .map(|buffer| buffer.bytes.checked_add(ALIGN));
-        sizes
-            .clone()
-            .try_fold(0usize, |total, bytes| total.checked_add(bytes?))?;
+        let offsets = place(self.plan, &self.buffers)?;
         let mut places = Places::default();
-        let mut offsets = Vec::new();
-        let mut storages = Vec::new();
-        for index in 0..self.buffers.len() {
-            let buffer = &self.buffers[index];
-            // All memory of a device is in one arena, the first that the program has there.
-            let storage = storages.iter().find(|(device, _)| *device == buffer.device);
-            let storage = match storage {
-                Some(&(_, storage)) => storage,
-                None => {
-                    let storage = self.plan.tensors[buffer.planned.0 as usize].storage;
-                    storages.push((buffer.device, storage));
-                    storage
-                }
-            };
-            let offset = self.first_fit(index, &offsets);
+        for (buffer, &(storage, offset)) in self.buffers.iter().zip(&offsets) {
             let end = places.arenas.entry(storage).or_default();
             *end = (*end).max(offset + buffer.bytes);
-            offsets.push((storage, offset));
         }
         for (&id, part) in &self.tensors {
             let (storage, offset) = offsets[part.buffer];
@@ -716,22 +675,8 @@ impl<'p> Follower<'p> {
             });
             places.outputs.push(place);
         }
-        if places.arenas.values().sum::<usize>() > self.most_memory() {
-            return None;
-        }
         *executions = self.executions;
         Some(places)
-    }
-
-    /// Values that stay on the device for longer may need more memory than was planned, but not
-    /// many times as much.
-    fn most_memory(&self) -> usize {
-        let arenas = self.plan.storages.iter().map(|storage| match storage {
-            PlannedStorage::Arena { bytes, device } if *device != DeviceId::default() => *bytes,
-            _ => 0,
-        });
-        let planned = arenas.fold(0usize, usize::saturating_add);
-        planned.saturating_mul(2).saturating_add(1 << 20)
     }
 
     /// What several moved values are made of is fetched once, rather than each of them; and what
@@ -761,44 +706,6 @@ impl<'p> Follower<'p> {
             }
         }
         needed
-    }
-
-    /// The lowest place for a buffer that is free of all buffers placed before which it must not
-    /// share memory with.
-    fn first_fit(&self, index: usize, offsets: &[(StorageId, usize)]) -> usize {
-        let buffer = &self.buffers[index];
-        let mut taken: Vec<Range<usize>> = self.buffers[..index]
-            .iter()
-            .zip(offsets)
-            .filter(|(other, _)| other.device == buffer.device && !self.may_share(buffer, other))
-            .map(|(other, (_, offset))| *offset..offset + other.bytes)
-            .collect();
-        taken.sort_by_key(|range| range.start);
-        let mut offset = 0;
-        for range in taken {
-            if offset + buffer.bytes <= range.start {
-                break;
-            }
-            offset = offset.max(range.end.next_multiple_of(ALIGN));
-        }
-        offset
-    }
-
-    /// Whether two buffers may be the same memory at different times. They may if the program
-    /// planned it so, and neither is needed while the other is. What the program keeps apart may
-    /// have to live from call to call.
-    fn may_share(&self, a: &Buffer, b: &Buffer) -> bool {
-        let apart = a.last < b.first || b.last < a.first;
-        let place = |buffer: &Buffer| {
-            let tensor = &self.plan.tensors[buffer.planned.0 as usize];
-            (
-                tensor.storage,
-                tensor.offset,
-                tensor.offset + tensor.capacity,
-            )
-        };
-        let ((a, a_start, a_end), (b, b_start, b_end)) = (place(a), place(b));
-        apart && a == b && a_start < b_end && b_start < a_end
     }
 }
 

@@ -1,0 +1,106 @@
+//! Memory on devices, planned anew for values that stay there for longer than their program thought.
+
+use std::ops::Range;
+
+use thalweg_format::Device as DeviceId;
+
+use crate::memory::{StorageId, TensorId};
+use crate::plan::{MethodPlan, PlannedStorage};
+
+/// Buffers start on boundaries of this many bytes.
+const ALIGN: usize = 256;
+
+/// Memory on a device, from when it is first written to when it is last used.
+pub(super) struct Buffer {
+    pub(super) device: usize,
+    pub(super) bytes: usize,
+    pub(super) first: usize,
+    pub(super) last: usize,
+    /// The tensor that the program planned it for.
+    pub(super) planned: TensorId,
+}
+
+/// A part of a buffer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) buffer: usize,
+    pub(super) offset: usize,
+}
+
+/// Places buffers: the arena and the offset of each. `None` if they need much more memory than was
+/// planned.
+pub(super) fn place(plan: &MethodPlan, buffers: &[Buffer]) -> Option<Vec<(StorageId, usize)>> {
+    // So that no sum of offsets overflows.
+    let mut sizes = buffers.iter().map(|buffer| buffer.bytes.checked_add(ALIGN));
+    sizes.try_fold(0usize, |total, bytes| total.checked_add(bytes?))?;
+    let mut offsets: Vec<(StorageId, usize)> = Vec::new();
+    let mut end = 0;
+    for (index, buffer) in buffers.iter().enumerate() {
+        // All memory of a device is in one arena, the first that the program has there.
+        let same = buffers[..index]
+            .iter()
+            .position(|other| other.device == buffer.device);
+        let storage = match same {
+            Some(other) => offsets[other].0,
+            None => plan.tensors[buffer.planned.0 as usize].storage,
+        };
+        let offset = first_fit(plan, buffers, index, &offsets);
+        end = end.max(offset + buffer.bytes);
+        offsets.push((storage, offset));
+    }
+    (end <= most_memory(plan)).then_some(offsets)
+}
+
+/// The lowest place for a buffer that is free of all buffers placed before which it must not
+/// share memory with.
+fn first_fit(
+    plan: &MethodPlan,
+    buffers: &[Buffer],
+    index: usize,
+    offsets: &[(StorageId, usize)],
+) -> usize {
+    let buffer = &buffers[index];
+    let mut taken: Vec<Range<usize>> = buffers[..index]
+        .iter()
+        .zip(offsets)
+        .filter(|(other, _)| other.device == buffer.device && !may_share(plan, buffer, other))
+        .map(|(other, (_, offset))| *offset..offset + other.bytes)
+        .collect();
+    taken.sort_by_key(|range| range.start);
+    let mut offset = 0;
+    for range in taken {
+        if offset + buffer.bytes <= range.start {
+            break;
+        }
+        offset = offset.max(range.end.next_multiple_of(ALIGN));
+    }
+    offset
+}
+
+/// Whether two buffers may be the same memory at different times. They may if the program
+/// planned it so, and neither is needed while the other is. What the program keeps apart may
+/// have to live from call to call.
+fn may_share(plan: &MethodPlan, a: &Buffer, b: &Buffer) -> bool {
+    let apart = a.last < b.first || b.last < a.first;
+    let place = |buffer: &Buffer| {
+        let tensor = &plan.tensors[buffer.planned.0 as usize];
+        (
+            tensor.storage,
+            tensor.offset,
+            tensor.offset + tensor.capacity,
+        )
+    };
+    let ((a, a_start, a_end), (b, b_start, b_end)) = (place(a), place(b));
+    apart && a == b && a_start < b_end && b_start < a_end
+}
+
+/// Values that stay on the device for longer may need more memory than was planned, but not
+/// many times as much.
+fn most_memory(plan: &MethodPlan) -> usize {
+    let arenas = plan.storages.iter().map(|storage| match storage {
+        PlannedStorage::Arena { bytes, device } if *device != DeviceId::default() => *bytes,
+        _ => 0,
+    });
+    let planned = arenas.fold(0usize, usize::saturating_add);
+    planned.saturating_mul(2).saturating_add(1 << 20)
+}
