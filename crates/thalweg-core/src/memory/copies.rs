@@ -1,5 +1,7 @@
 //! Copies between the host and a device, on the stream of a call.
 
+use std::ops::Range;
+
 use super::storage::Place;
 use super::{Lending, Slot, StorageId, TensorId, Values};
 use crate::device::{DeviceAddress, DeviceState, Use};
@@ -34,20 +36,8 @@ impl Values {
             bail!(InvalidProgram, "a copy to a device ends on the host");
         };
         let range = offset..offset + len;
-        for (index, other) in devices.iter_mut().enumerate() {
-            // What the same stream writes it has written before this copy reads it, if the copy
-            // is the device's; others read here, now.
-            if index != device || pinned != Some(device) {
-                other.before_host(storage, &range, Use::Read)?;
-            }
-        }
-        let Some(state) = devices.get_mut(device) else {
-            bail!(Internal, "there is no device {device}");
-        };
+        let state = in_turn(devices, device, storage, range, pinned, Use::Read)?;
         let stream = state.stream();
-        if pinned == Some(device) && !omitted(Rule::UploadsRead) {
-            state.add_pending(storage, range, Use::Read);
-        }
         // SAFETY: both places were checked to have `len` bytes. Pinned memory is not written by
         // the host while it is pending, and lives as long as the instance, which waits.
         unsafe { state.device.upload(address, data, len, stream) }
@@ -181,18 +171,8 @@ impl Values {
             "the program copies to a constant, or to an input that the caller only lends"
         );
         let range = offset..offset + len;
-        for (index, other) in devices.iter_mut().enumerate() {
-            if index != device || pinned != Some(device) {
-                other.before_host(storage, &range, Use::Write)?;
-            }
-        }
-        let Some(state) = devices.get_mut(device) else {
-            bail!(Internal, "there is no device {device}");
-        };
+        let state = in_turn(devices, device, storage, range, pinned, Use::Write)?;
         let stream = state.stream();
-        if pinned == Some(device) && !omitted(Rule::DownloadsWrite) {
-            state.add_pending(storage, range, Use::Write);
-        }
         // SAFETY: as for uploads; nobody reads pinned memory either while it is pending. Memory
         // that is not pinned has been written when this returns, and no view of it is out, since
         // no kernel runs.
@@ -327,4 +307,36 @@ impl Values {
             _ => bail!(InvalidProgram, "a copy between devices has no tensor"),
         }
     }
+}
+
+/// Lets a copy between the host and a device take its turn with other copies that use the same host
+/// memory, and remembers that it uses it, too.
+///
+/// On one stream the device keeps the order, if it makes the copy by itself, which it does with
+/// pinned memory. Otherwise the copy waits for others here.
+fn in_turn(
+    devices: &mut [DeviceState],
+    device: usize,
+    storage: StorageId,
+    range: Range<usize>,
+    pinned: Option<usize>,
+    by_device: Use,
+) -> Result<&mut DeviceState> {
+    let by_itself = pinned == Some(device);
+    for (index, other) in devices.iter_mut().enumerate() {
+        if index != device || !by_itself {
+            other.before_host(storage, &range, by_device)?;
+        }
+    }
+    let Some(state) = devices.get_mut(device) else {
+        bail!(Internal, "there is no device {device}");
+    };
+    let rule = match by_device {
+        Use::Read => Rule::UploadsRead,
+        Use::Write => Rule::DownloadsWrite,
+    };
+    if by_itself && !omitted(rule) {
+        state.add_pending(storage, range, by_device);
+    }
+    Ok(state)
 }
