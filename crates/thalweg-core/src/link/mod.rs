@@ -45,7 +45,8 @@ pub(crate) struct LinkedMethod {
     pub(crate) moving: Moving,
     /// How each instruction runs.
     pub(crate) executions: Vec<Execution>,
-    /// For each input, whether something looks at it on the host.
+    /// For each input of a method with memory on devices, whether something looks at it on the
+    /// host.
     pub(crate) inputs_on_host: Vec<bool>,
     /// For each instruction, the input that it copies to a device as the caller gave it.
     pub(crate) input_uploads: Vec<Option<usize>>,
@@ -155,7 +156,12 @@ impl LinkedMethod {
                 .iter()
                 .any(|storage| matches!(storage, PlannedStorage::State { .. })),
             storages: storages(plan, &sources, &lends, &executions, &devices, &places)?,
-            inputs_on_host: steps::inputs_on_host(plan, &executions, &written),
+            inputs_on_host: if devices.is_empty() {
+                // Where there is no device, no input is on one.
+                Vec::new()
+            } else {
+                steps::inputs_on_host(plan, &executions, &written)
+            },
             input_uploads: steps::input_uploads(plan, &kernels, &executions, &written),
             output_copies: {
                 let mut copies = vec![false; executions.len()];

@@ -470,7 +470,8 @@ impl<'p> Follower<'p> {
 
     /// The host reads a value: whatever of it only a device has is fetched.
     fn read(&mut self, value: ValueId) -> Option<()> {
-        for id in self.tensors_of(value) {
+        let plan = self.plan;
+        for id in plan.tensors_of(value) {
             let region = self.region_of(id)?;
             self.read_region(&region);
         }
@@ -509,7 +510,8 @@ impl<'p> Follower<'p> {
 
     /// The host, or a copy to it, writes a value: what was there before is gone.
     fn write(&mut self, value: ValueId) -> Option<()> {
-        for id in self.tensors_of(value) {
+        let plan = self.plan;
+        for id in plan.tensors_of(value) {
             let region = self.region_of(id)?;
             self.write_region(&region);
         }
@@ -599,19 +601,6 @@ impl<'p> Follower<'p> {
         match self.plan.values[value.index()] {
             PlannedValue::Tensor(id) => Some(id),
             _ => None,
-        }
-    }
-
-    /// The tensors that a value stands for.
-    fn tensors_of(&self, value: ValueId) -> Vec<TensorId> {
-        match &self.plan.values[value.index()] {
-            PlannedValue::Tensor(id) => vec![*id],
-            PlannedValue::TensorList(ids) => ids
-                .iter()
-                .flatten()
-                .filter_map(|&id| self.tensor(id))
-                .collect(),
-            _ => Vec::new(),
         }
     }
 

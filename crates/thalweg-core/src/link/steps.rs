@@ -122,7 +122,7 @@ pub(super) fn inputs_on_host(
             return true;
         };
         let shares = |value: ValueId| {
-            tensors_of(plan, value).any(|other| share(plan, id, other)) || value == input.value
+            plan.tensors_of(value).any(|other| share(plan, id, other)) || value == input.value
         };
         let used = plan
             .steps
@@ -200,7 +200,7 @@ pub(super) fn input_uploads(
 
 /// Whether an instruction may write to the planned memory of a tensor.
 fn writes_to(plan: &MethodPlan, kernels: &[Kernel], step: &Step, id: TensorId) -> bool {
-    let shares = |value: ValueId| tensors_of(plan, value).any(|other| share(plan, id, other));
+    let shares = |value: ValueId| plan.tensors_of(value).any(|other| share(plan, id, other));
     match step {
         Step::Kernel {
             operator,
@@ -219,22 +219,6 @@ fn writes_to(plan: &MethodPlan, kernels: &[Kernel], step: &Step, id: TensorId) -
             .any(|&argument| shares(argument)),
         _ => false,
     }
-}
-
-fn tensors_of(plan: &MethodPlan, value: ValueId) -> impl Iterator<Item = TensorId> {
-    let (one, list) = match &plan.values[value.index()] {
-        PlannedValue::Tensor(id) => (Some(*id), &[][..]),
-        PlannedValue::TensorList(ids) => (None, &ids[..]),
-        _ => (None, &[][..]),
-    };
-    let listed = list
-        .iter()
-        .flatten()
-        .filter_map(|id| match plan.values[id.index()] {
-            PlannedValue::Tensor(id) => Some(id),
-            _ => None,
-        });
-    one.into_iter().chain(listed)
 }
 
 /// Whether two tensors are planned to share memory, at whatever time.

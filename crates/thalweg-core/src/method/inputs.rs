@@ -4,7 +4,8 @@ use std::cell::Cell;
 
 use super::{InputPlace, Instance, number};
 use crate::device::Use;
-use crate::memory::{Slot, StorageId, TensorId};
+use crate::link::LinkedMethod;
+use crate::memory::{Slot, TensorId};
 use crate::omit::{Rule, omitted};
 use crate::plan::{InputKind, PlannedTensor};
 use crate::{
@@ -34,10 +35,10 @@ impl Instance {
         for (index, (input, expected)) in inputs.iter().zip(expected).enumerate() {
             match (&expected.kind, *input) {
                 (InputKind::Tensor(tensor), Input::Device(DeviceInput(view))) => {
-                    self.set_device_tensor(index, *tensor, &view)
+                    self.set_device_tensor(&linked, index, *tensor, &view)
                 }
                 (InputKind::Tensor(tensor), Input::Tensor(view)) => {
-                    self.set_tensor(*tensor, linked.lends[index], view)
+                    self.set_tensor(&linked, index, *tensor, view)
                 }
                 (InputKind::Any, input)
                     if !matches!(input, Input::Tensor(_) | Input::Device(_)) =>
@@ -54,12 +55,12 @@ impl Instance {
 
     fn set_tensor(
         &mut self,
+        linked: &LinkedMethod,
+        index: usize,
         id: TensorId,
-        lend: Option<StorageId>,
         view: TensorView<'_>,
     ) -> Result<()> {
-        let plan = self.linked.plan.clone();
-        let planned = &plan.tensors[id.0 as usize];
+        let planned = &linked.plan.tensors[id.0 as usize];
         check_tensor(planned, view.dtype(), view.sizes(), view.dim_order())?;
         self.values.resize(id, view.sizes())?;
         // A copy to a device that an earlier call asked for may still read the input's place.
@@ -70,7 +71,7 @@ impl Instance {
                 }
             }
         }
-        match lend {
+        match linked.lends[index] {
             Some(storage) => {
                 // SAFETY: `run` borrows the method and the inputs for the same lifetime `'m`. Views of
                 // the storage are given out to instructions, during the call, and by outputs,
@@ -84,18 +85,16 @@ impl Instance {
             None => self.values.write(id, view.bytes()),
         }
     }
-}
 
-impl Instance {
     /// Takes note of an input that the caller has on a device, and brings it where the program
     /// looks at it: to its place on that device, or, if something looks there, to the host.
     fn set_device_tensor(
         &mut self,
+        linked: &LinkedMethod,
         index: usize,
         id: TensorId,
         view: &DeviceTensor<'_>,
     ) -> Result<()> {
-        let linked = self.linked.clone();
         let planned = &linked.plan.tensors[id.0 as usize];
         check_tensor(planned, view.dtype, view.sizes, view.dim_order)?;
         let mut devices = linked.devices.iter();

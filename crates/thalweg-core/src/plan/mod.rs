@@ -160,6 +160,23 @@ impl MethodPlan {
         &self.arguments[start..start + span.len as usize]
     }
 
+    /// The tensors that a value stands for: one, those of a list, or none.
+    pub(crate) fn tensors_of(&self, value: ValueId) -> impl Iterator<Item = TensorId> {
+        let (one, list) = match &self.values[value.index()] {
+            PlannedValue::Tensor(id) => (Some(*id), &[][..]),
+            PlannedValue::TensorList(ids) => (None, &ids[..]),
+            _ => (None, &[][..]),
+        };
+        let listed = list
+            .iter()
+            .flatten()
+            .filter_map(|id| match self.values[id.index()] {
+                PlannedValue::Tensor(id) => Some(id),
+                _ => None,
+            });
+        one.into_iter().chain(listed)
+    }
+
     /// What an instruction runs, for messages.
     pub(crate) fn step_name(&self, index: usize) -> String {
         match self.steps.get(index) {
