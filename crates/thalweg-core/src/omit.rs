@@ -24,41 +24,51 @@ pub enum Rule {
     DownloadsWrite,
 }
 
-#[cfg(any(test, feature = "omissions"))]
-mod switch {
-    use super::Rule;
-    use std::sync::atomic::{AtomicU32, Ordering};
+/// Makes the switch for a crate's rules, which is there if the crate's feature `omissions` is, and
+/// in its own tests: `omit(rule)` leaves one out until the result is dropped, and `omitted(rule)`
+/// says whether it is. Without the switch, nothing is, at no cost.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! omission_switch {
+    ($rule:ident) => {
+        #[cfg(any(test, feature = "omissions"))]
+        mod switch {
+            use super::$rule;
+            use std::sync::atomic::{AtomicU32, Ordering};
 
-    static OMITTED: AtomicU32 = AtomicU32::new(0);
+            static OMITTED: AtomicU32 = AtomicU32::new(0);
 
-    /// Leaves one rule out until the result is dropped. For tests, one at a time.
-    pub fn omit(rule: Rule) -> Omission {
-        OMITTED.fetch_or(1 << rule as u32, Ordering::SeqCst);
-        Omission(rule)
-    }
+            /// Leaves one rule out until the result is dropped. For tests, one at a time.
+            pub fn omit(rule: $rule) -> Omission {
+                OMITTED.fetch_or(1 << rule as u32, Ordering::SeqCst);
+                Omission(rule)
+            }
 
-    /// A rule that is left out.
-    #[derive(Debug)]
-    #[must_use]
-    pub struct Omission(Rule);
+            /// A rule that is left out.
+            #[derive(Debug)]
+            #[must_use]
+            pub struct Omission($rule);
 
-    impl Drop for Omission {
-        fn drop(&mut self) {
-            OMITTED.fetch_and(!(1 << self.0 as u32), Ordering::SeqCst);
+            impl Drop for Omission {
+                fn drop(&mut self) {
+                    OMITTED.fetch_and(!(1 << self.0 as u32), Ordering::SeqCst);
+                }
+            }
+
+            pub(crate) fn omitted(rule: $rule) -> bool {
+                OMITTED.load(Ordering::Relaxed) & (1 << rule as u32) != 0
+            }
         }
-    }
 
-    pub(crate) fn omitted(rule: Rule) -> bool {
-        OMITTED.load(Ordering::Relaxed) & (1 << rule as u32) != 0
-    }
+        #[cfg(any(test, feature = "omissions"))]
+        pub use switch::*;
+
+        #[cfg(not(any(test, feature = "omissions")))]
+        #[inline(always)]
+        pub(crate) fn omitted(_rule: $rule) -> bool {
+            false
+        }
+    };
 }
 
-#[cfg(any(test, feature = "omissions"))]
-pub use switch::*;
-
-/// Without the switch, nothing is.
-#[cfg(not(any(test, feature = "omissions")))]
-#[inline(always)]
-pub(crate) fn omitted(_rule: Rule) -> bool {
-    false
-}
+omission_switch!(Rule);

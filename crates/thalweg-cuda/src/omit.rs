@@ -32,41 +32,4 @@ pub enum Rule {
     LaunchInTurn,
 }
 
-#[cfg(any(test, feature = "omissions"))]
-mod switch {
-    use super::Rule;
-    use std::sync::atomic::{AtomicU32, Ordering};
-
-    static OMITTED: AtomicU32 = AtomicU32::new(0);
-
-    /// Leaves one rule out until the result is dropped. For tests, one at a time.
-    pub fn omit(rule: Rule) -> Omission {
-        OMITTED.fetch_or(1 << rule as u32, Ordering::SeqCst);
-        Omission(rule)
-    }
-
-    /// A rule that is left out.
-    #[derive(Debug)]
-    #[must_use]
-    pub struct Omission(Rule);
-
-    impl Drop for Omission {
-        fn drop(&mut self) {
-            OMITTED.fetch_and(!(1 << self.0 as u32), Ordering::SeqCst);
-        }
-    }
-
-    pub(crate) fn omitted(rule: Rule) -> bool {
-        OMITTED.load(Ordering::Relaxed) & (1 << rule as u32) != 0
-    }
-}
-
-#[cfg(any(test, feature = "omissions"))]
-pub use switch::*;
-
-/// Without the switch, nothing is.
-#[cfg(not(any(test, feature = "omissions")))]
-#[inline(always)]
-pub(crate) fn omitted(_rule: Rule) -> bool {
-    false
-}
+thalweg_core::omission_switch!(Rule);
