@@ -37,13 +37,23 @@ pub trait Delegate: Send + Sync {
     /// # Errors
     /// If memory or another resource is out.
     fn instance(&self) -> Result<Box<dyn DelegateInstance>>;
+
+    /// The outputs that are inputs updated in place, such as a cache: the position of the output
+    /// among the arguments, and that of the input.
+    ///
+    /// Where nothing else needs what was in the input, both arguments of a call are the same memory,
+    /// and so a cache is neither copied nor moved. Otherwise they are not, and the delegate copies
+    /// the input to the output's memory before it updates it there.
+    fn aliases(&self) -> Vec<(usize, usize)> {
+        Vec::new()
+    }
 }
 
 /// A delegate of one method instance.
 ///
 /// An argument on a device that has a value when the delegate is called is its input, which it only
-/// reads; one that has none is its output. What is on the device for longer than one instruction
-/// depends on it.
+/// reads, unless an output [is the same](Delegate::aliases); one that has none is its output. What
+/// is on the device for longer than one instruction depends on it.
 pub trait DelegateInstance: Send {
     /// Runs the delegate once.
     ///

@@ -22,6 +22,12 @@ pub enum Rule {
     UploadsRead,
     /// A copy from a device is known to write its target until it is done.
     DownloadsWrite,
+    /// A call that uses a state on a device goes on after what another has left in flight there.
+    StateAfterCall,
+    /// What a call leaves in flight that uses a state on a device is recorded for others.
+    StateRecord,
+    /// The host reads a state after what a call has left in flight.
+    StateOnHost,
 }
 
 /// Makes the switch for a crate's rules, which is there if the crate's feature `omissions` is, and

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::device::{Device, DeviceId, Mark, StreamHandle};
 use crate::link::Bytes;
 use crate::memory::SharedBlock;
+use crate::omit::{Rule, omitted};
 use crate::{Result, bail, ensure};
 
 /// The named mutable buffers of method instances: a key-value cache, the weights of a model that
@@ -26,6 +28,16 @@ struct Inner {
     /// Held while a method runs, or a buffer is read or written from outside.
     running: Mutex<()>,
     buffers: Mutex<HashMap<String, Buffer>>,
+    /// What calls have left in flight on devices that have buffers.
+    in_flight: Mutex<Vec<InFlight>>,
+}
+
+/// What calls have left in flight on a device.
+struct InFlight {
+    device: DeviceId,
+    /// After the last call that used a buffer there.
+    mark: Box<dyn Mark>,
+    recorded: bool,
 }
 
 struct Buffer {
@@ -46,15 +58,18 @@ impl State {
         names
     }
 
-    /// A copy of a buffer's bytes.
+    /// A copy of a buffer's bytes. If only a device has them, this waits for it.
     ///
     /// # Errors
-    /// If there is no buffer of that name.
+    /// If there is no buffer of that name, or its device failed.
     pub fn read(&self, name: &str) -> Result<Vec<u8>> {
         let running = self.lock();
         let buffers = lock(&self.0.buffers);
         match buffers.get(name) {
-            Some(buffer) => Ok(buffer.block.read(&running)),
+            Some(buffer) => {
+                self.bring_to_host(&buffer.block, &running)?;
+                Ok(buffer.block.read(&running))
+            }
             None => bail!(InvalidOption, "there is no mutable buffer `{name}`"),
         }
     }
@@ -108,6 +123,14 @@ impl State {
                  shares it",
                 buffer.block.len()
             );
+            if let (Some(ours), Some(theirs)) = (&buffer.initial, initial) {
+                ensure!(
+                    ours.is_same(theirs),
+                    InvalidOption,
+                    "the mutable buffer `{name}` starts with other values in the method that shares \
+                     it"
+                );
+            }
             return Ok(buffer.block.clone());
         }
         let block = SharedBlock::zeroed(bytes)?;
@@ -122,11 +145,87 @@ impl State {
         Ok(block)
     }
 
+    /// Makes the stream of a call go on after what other calls have left in flight on a device.
+    pub(crate) fn begin(&self, device: DeviceId, stream: StreamHandle) -> Result<()> {
+        for other in &*lock(&self.0.in_flight) {
+            if other.device == device && other.recorded && !omitted(Rule::StateAfterCall) {
+                other.mark.wait_in(stream)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers what a call leaves in flight on a device. If it cannot be remembered, this waits
+    /// for it.
+    pub(crate) fn end(&self, device: &Arc<dyn Device>, stream: StreamHandle) -> Result<()> {
+        let mut in_flight = lock(&self.0.in_flight);
+        let known = in_flight
+            .iter()
+            .position(|other| other.device == device.id());
+        let mark = match known {
+            Some(index) => Ok(&mut in_flight[index]),
+            None => device.mark().map(|mark| {
+                in_flight.push(InFlight {
+                    device: device.id(),
+                    mark,
+                    recorded: false,
+                });
+                let last = in_flight.len() - 1;
+                &mut in_flight[last]
+            }),
+        };
+        if omitted(Rule::StateRecord) {
+            return Ok(());
+        }
+        mark.and_then(|other| {
+            other.recorded = false;
+            other.mark.record(stream)?;
+            other.recorded = true;
+            Ok(())
+        })
+        .inspect_err(|_| {
+            // The error is the call's. A device that cannot be waited for either is lost.
+            let _ = device.synchronize(stream);
+        })
+    }
+
+    /// Brings a buffer to the host, if it does not have it.
+    pub(crate) fn bring_to_host(&self, block: &SharedBlock, turn: &StateGuard<'_>) -> Result<()> {
+        if block.sides().on_host() {
+            return Ok(());
+        }
+        self.wait()?;
+        block.bring_to_host(turn)
+    }
+
+    /// Waits for all that calls have left in flight.
+    fn wait(&self) -> Result<()> {
+        for other in &mut *lock(&self.0.in_flight) {
+            if other.recorded && !omitted(Rule::StateOnHost) {
+                other.mark.wait()?;
+                other.recorded = false;
+            }
+        }
+        Ok(())
+    }
+
     /// Keeps every other method that shares the state from running.
     #[inline]
     pub(crate) fn lock(&self) -> StateGuard<'_> {
         StateGuard {
             _guard: lock(&self.0.running),
+        }
+    }
+}
+
+impl Drop for Inner {
+    /// The memory that the buffers have on devices goes next.
+    fn drop(&mut self) {
+        for other in &mut *lock(&self.in_flight) {
+            if other.recorded {
+                // A device that cannot be waited for is lost, and does nothing any more.
+                let _ = other.mark.wait();
+            }
         }
     }
 }

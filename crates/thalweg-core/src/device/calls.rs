@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Device, Mark, Pending, StreamHandle, Use};
 use crate::memory::StorageId;
 use crate::omit::{Rule, omitted};
-use crate::{Result, RunOptions};
+use crate::{Result, RunOptions, State};
 
 /// One device, as a method instance uses it.
 ///
@@ -51,6 +51,11 @@ impl DeviceState {
             self.mark.wait_in(self.stream)?;
         }
         Ok(())
+    }
+
+    /// Makes the call go on after others that use the same state on the device.
+    pub(crate) fn begin_after(&mut self, state: &State) -> Result<()> {
+        state.begin(self.device.id(), self.stream)
     }
 
     /// The stream of the call, on which something is about to be asked for.
@@ -98,15 +103,18 @@ impl DeviceState {
 
     /// Ends a call: whatever it left in flight can be waited for from now on. If that cannot be
     /// remembered, the call waits here.
-    pub(crate) fn end(&mut self) -> Result<()> {
+    ///
+    /// `state`: what others may use of it on the device can be waited for by them, too.
+    pub(crate) fn end(&mut self, state: Option<&State>) -> Result<()> {
         if !std::mem::take(&mut self.used) {
             return Ok(());
         }
+        let shared = state.map_or(Ok(()), |state| state.end(&self.device, self.stream));
         if omitted(Rule::RecordEnd) {
-            return Ok(());
+            return shared;
         }
         self.in_flight = true;
-        self.mark.record(self.stream).inspect_err(|_| {
+        let own = self.mark.record(self.stream).inspect_err(|_| {
             // The error is the call's, in any case. A device that cannot be waited for either is
             // lost, and does nothing any more.
             if !omitted(Rule::DrainWithoutRecord) {
@@ -114,7 +122,8 @@ impl DeviceState {
             }
             self.in_flight = false;
             self.pending.clear();
-        })
+        });
+        own.and(shared)
     }
 
     /// Waits, on the host, for all that this call and calls before have asked for.

@@ -3,7 +3,6 @@
 //! This happens once per method and program, when the first instance is made; all instances share
 //! the result.
 
-mod buffers;
 mod check;
 mod missing;
 mod residency;
@@ -17,14 +16,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use missing::Missing;
-pub(crate) use residency::Places;
+pub(crate) use residency::{DeviceCopy, Kept, KeptAction, PlacedStorage, Places};
 pub(crate) use steps::Execution;
 
 use self::storages::{Sources, storages};
 use self::written::{Written, fixed_lists};
 use crate::data::ProgramData;
 use crate::memory::{Block, FileBytes, Moving, Slot, StorageId, TensorId};
-use crate::plan::{MethodPlan, PlannedStorage, PlannedValue};
+use crate::plan::{MethodPlan, PlannedStorage, PlannedValue, Step};
 use crate::{BackendOptions, Delegate, DelegateSpec, Device, Error, Kernel, LoadOptions, Result};
 use crate::{Runtime, ValueId, bail, ensure};
 
@@ -45,11 +44,6 @@ pub(crate) struct LinkedMethod {
     pub(crate) moving: Moving,
     /// How each instruction runs.
     pub(crate) executions: Vec<Execution>,
-    /// For each input of a method with memory on devices, whether something looks at it on the
-    /// host.
-    pub(crate) inputs_on_host: Vec<bool>,
-    /// For each instruction, the input that it copies to a device as the caller gave it.
-    pub(crate) input_uploads: Vec<Option<usize>>,
     /// For each instruction, whether it only copies an output to the host.
     pub(crate) output_copies: Vec<bool>,
     /// Where tensors on devices lie, where that is not as planned.
@@ -58,6 +52,8 @@ pub(crate) struct LinkedMethod {
     pub(crate) devices: Vec<Arc<dyn Device>>,
     /// Whether instances have named buffers, which others may share.
     pub(crate) has_state: bool,
+    /// The named buffers that the host uses, and whether it may write to them.
+    pub(crate) states_on_host: Vec<(StorageId, bool)>,
     /// What tensors of arenas start with.
     pub(crate) initial: Vec<(TensorId, Bytes)>,
 }
@@ -85,6 +81,8 @@ pub(crate) enum LinkedStorage {
     },
     Caller,
     Growing,
+    /// What no program plans.
+    Placed(PlacedStorage),
 }
 
 /// A part of a file.
@@ -95,6 +93,11 @@ pub(crate) struct Bytes {
 }
 
 impl Bytes {
+    /// Whether two have the same content. The same place in the same file has.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        std::ptr::eq(self.get(), other.get()) || self.get() == other.get()
+    }
+
     pub(crate) fn get(&self) -> &[u8] {
         self.file
             .bytes()
@@ -142,11 +145,22 @@ impl LinkedMethod {
         let moving = Moving::new(plan, steps::views(plan, &kernels));
         let lends = written.lends(plan);
         let mut executions = steps::executions(plan, &kernels, &moving, &devices);
+        let delegates = load_delegates(plan, runtime, data, &options.backend_options)?;
         let places = if options.every_copy {
             Places::default()
         } else {
-            let changing = &written.values;
-            residency::without_needless_copies(plan, &kernels, &devices, changing, &mut executions)
+            let aliases: Vec<Vec<(usize, usize)>> = delegates
+                .iter()
+                .map(|delegate| delegate.aliases())
+                .collect();
+            let search = residency::Search {
+                plan,
+                kernels: &kernels,
+                devices: &devices,
+                changing: &written.values,
+                aliases: &aliases,
+            };
+            residency::without_needless_copies(&search, &mut executions)
         };
         Ok(Self {
             fixed_lists: fixed_lists(plan, &written),
@@ -156,13 +170,7 @@ impl LinkedMethod {
                 .iter()
                 .any(|storage| matches!(storage, PlannedStorage::State { .. })),
             storages: storages(plan, &sources, &lends, &executions, &devices, &places)?,
-            inputs_on_host: if devices.is_empty() {
-                // Where there is no device, no input is on one.
-                Vec::new()
-            } else {
-                steps::inputs_on_host(plan, &executions, &written)
-            },
-            input_uploads: steps::input_uploads(plan, &kernels, &executions, &written),
+            states_on_host: states_on_host(plan, &places, &written),
             output_copies: {
                 let mut copies = vec![false; executions.len()];
                 places.output_copies().for_each(|step| copies[step] = true);
@@ -172,7 +180,7 @@ impl LinkedMethod {
             devices,
             places,
             initial: sources.initial(plan)?,
-            delegates: load_delegates(plan, runtime, data, &options.backend_options)?,
+            delegates,
             plan: plan.clone(),
             kernels,
             lends,
@@ -195,6 +203,37 @@ impl LinkedMethod {
         };
         self.plan.values.iter().enumerate().map(slot).collect()
     }
+}
+
+/// The named buffers that are used where they are planned, on the host, and whether an instruction
+/// may write to them.
+fn states_on_host(plan: &MethodPlan, places: &Places, written: &Written) -> Vec<(StorageId, bool)> {
+    let mut states = Vec::new();
+    for (index, storage) in plan.storages.iter().enumerate() {
+        let id = StorageId(index as u32);
+        if !matches!(storage, PlannedStorage::State { .. }) || places.keeps(id) {
+            continue;
+        }
+        let may_write = (0..plan.values.len() as u32)
+            .map(ValueId::new)
+            .any(|value| {
+                let mut tensors = plan.tensors_of(value);
+                let within = tensors.any(|tensor| plan.tensors[tensor.0 as usize].storage == id);
+                within && written.reaches(value)
+            });
+        // A delegate may write any tensor that it is given.
+        let delegated = plan.steps.iter().any(|step| match step {
+            Step::Delegate { arguments, .. } => plan
+                .arguments(*arguments)
+                .iter()
+                .flat_map(|&value| plan.tensors_of(value))
+                .any(|tensor| plan.tensors[tensor.0 as usize].storage == id),
+            _ => false,
+        });
+        let may_write = may_write || delegated;
+        states.push((id, may_write));
+    }
+    states
 }
 
 fn load_delegates(

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use thalweg_format::Device as DeviceId;
 
-use super::written::Written;
-use crate::memory::{Moving, Overlap, StorageId, TensorId};
-use crate::plan::{InputKind, MethodPlan, PlannedInput, PlannedStorage, PlannedValue, Step};
+use crate::memory::{Moving, Overlap, StorageId};
+use crate::plan::{MethodPlan, PlannedStorage, PlannedValue, Step};
 use crate::{Device, Kernel, ValueId};
 
 /// How an instruction runs.
@@ -17,6 +16,8 @@ pub(crate) enum Execution {
     /// As a copy of its first argument, on the host, to its second, on a device. Devices are
     /// named by their index in the linked method.
     Upload(usize),
+    /// As a copy of an input, which is the first argument, from wherever the caller has it.
+    UploadInput { device: usize, input: usize },
     /// As a copy of its first argument, on a device, to its second, on the host.
     Download(usize),
     /// As a copy within a device.
@@ -28,6 +29,9 @@ pub(crate) enum Execution {
         offset: usize,
         to: ValueId,
     },
+    /// As the copy within a device that has this number; see
+    /// [`Places::copies`](super::Places::copies).
+    CopyParts(usize),
     /// Not at all: what would be copied is there already. Only its shape is passed on.
     Elided,
     /// Not at all, for its result is a part of what the device has.
@@ -108,123 +112,4 @@ pub(super) fn views(plan: &MethodPlan, kernels: &[Kernel]) -> Vec<ValueId> {
         _ => None,
     };
     plan.steps.iter().filter_map(view).collect()
-}
-
-/// For each input, whether an instruction, or the caller, looks at it on the host. If not, a caller
-/// who has it on a device need not bring it there.
-pub(super) fn inputs_on_host(
-    plan: &MethodPlan,
-    executions: &[Execution],
-    written: &Written,
-) -> Vec<bool> {
-    let on_host = |input: &PlannedInput| {
-        let InputKind::Tensor(id) = input.kind else {
-            return true;
-        };
-        let shares = |value: ValueId| {
-            plan.tensors_of(value).any(|other| share(plan, id, other)) || value == input.value
-        };
-        let used = plan
-            .steps
-            .iter()
-            .zip(executions)
-            .any(|(step, execution)| match step {
-                Step::Kernel { arguments, .. } => match execution {
-                    Execution::Upload(_) | Execution::Elided => false,
-                    _ => plan
-                        .arguments(*arguments)
-                        .iter()
-                        .any(|&argument| shares(argument)),
-                },
-                Step::Delegate { arguments, .. } => plan
-                    .arguments(*arguments)
-                    .iter()
-                    .any(|&argument| shares(argument)),
-                Step::Move { from, to } => shares(*from) || shares(*to),
-                Step::JumpIfFalse { condition, .. } => shares(*condition),
-                Step::Free { .. } => false,
-            });
-        // An upload of something else that shares the input's memory is one of what the host has.
-        let uploads_another = plan.steps.iter().zip(executions).any(|(step, execution)| {
-            let (Step::Kernel { arguments, .. }, Execution::Upload(_) | Execution::Elided) =
-                (step, execution)
-            else {
-                return false;
-            };
-            let from = plan.arguments(*arguments)[0];
-            from != input.value && shares(from)
-        });
-        used || uploads_another
-            || written.reaches(input.value)
-            || plan.outputs.iter().any(|&output| shares(output))
-    };
-    plan.inputs.iter().map(on_host).collect()
-}
-
-/// For each instruction, the input that it copies to a device as the caller gave it.
-pub(super) fn input_uploads(
-    plan: &MethodPlan,
-    kernels: &[Kernel],
-    executions: &[Execution],
-    written: &Written,
-) -> Vec<Option<usize>> {
-    let straight = !plan
-        .steps
-        .iter()
-        .any(|step| matches!(step, Step::JumpIfFalse { .. } | Step::Move { .. }));
-    let upload = |(index, (step, execution)): (usize, (&Step, &Execution))| {
-        let (Step::Kernel { arguments, .. }, Execution::Upload(_)) = (step, execution) else {
-            return None;
-        };
-        let from = *plan.arguments(*arguments).first()?;
-        let input = plan.inputs.iter().position(|input| input.value == from)?;
-        let InputKind::Tensor(id) = plan.inputs[input].kind else {
-            return None;
-        };
-        // Nothing has written to the input's memory before, through whatever tensor.
-        let before = if straight {
-            &plan.steps[..index]
-        } else {
-            &plan.steps[..]
-        };
-        let untouched = !before.iter().any(|step| writes_to(plan, kernels, step, id));
-        (untouched && !written.reaches(from)).then_some(input)
-    };
-    plan.steps
-        .iter()
-        .zip(executions)
-        .enumerate()
-        .map(upload)
-        .collect()
-}
-
-/// Whether an instruction may write to the planned memory of a tensor.
-fn writes_to(plan: &MethodPlan, kernels: &[Kernel], step: &Step, id: TensorId) -> bool {
-    let shares = |value: ValueId| plan.tensors_of(value).any(|other| share(plan, id, other));
-    match step {
-        Step::Kernel {
-            operator,
-            arguments,
-        } => {
-            let arguments = plan.arguments(*arguments);
-            let writes = kernels[*operator as usize].signature().writes();
-            let mut written = writes
-                .iter()
-                .filter_map(|&at| arguments.get(usize::from(at)));
-            written.any(|&argument| shares(argument))
-        }
-        Step::Delegate { arguments, .. } => plan
-            .arguments(*arguments)
-            .iter()
-            .any(|&argument| shares(argument)),
-        _ => false,
-    }
-}
-
-/// Whether two tensors are planned to share memory, at whatever time.
-fn share(plan: &MethodPlan, a: TensorId, b: TensorId) -> bool {
-    let (a, b) = (&plan.tensors[a.0 as usize], &plan.tensors[b.0 as usize]);
-    a.storage == b.storage
-        && a.offset < b.offset.saturating_add(b.capacity)
-        && b.offset < a.offset.saturating_add(a.capacity)
 }

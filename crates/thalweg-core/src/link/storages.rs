@@ -87,7 +87,7 @@ pub(super) fn storages(
     places: &Places,
 ) -> Result<Vec<LinkedStorage>> {
     let lent: HashSet<StorageId> = lends.iter().copied().flatten().collect();
-    let copied = copied_arenas(plan, executions);
+    let copied = copied_arenas(plan, executions, places);
     let mut storages = Vec::new();
     for (index, storage) in plan.storages.iter().enumerate() {
         storages.push(match storage {
@@ -133,18 +133,24 @@ pub(super) fn storages(
             PlannedStorage::Unplanned => LinkedStorage::Growing,
         });
     }
+    storages.extend(places.storages.iter().copied().map(LinkedStorage::Placed));
     Ok(storages)
 }
 
 /// The arenas of the host that copies from or to a device use, with the device's index.
-fn copied_arenas(plan: &MethodPlan, executions: &[Execution]) -> HashMap<StorageId, usize> {
-    let mut copied = HashMap::new();
+fn copied_arenas(
+    plan: &MethodPlan,
+    executions: &[Execution],
+    places: &Places,
+) -> HashMap<StorageId, usize> {
+    let kept = places.kept.iter();
+    let mut copied: HashMap<_, _> = kept.map(|kept| (kept.host.0, kept.device)).collect();
     for (step, execution) in plan.steps.iter().zip(executions) {
         let Step::Kernel { arguments, .. } = step else {
             continue;
         };
         let (device, position) = match execution {
-            Execution::Upload(device) => (*device, 0),
+            Execution::Upload(device) | Execution::UploadInput { device, .. } => (*device, 0),
             Execution::Download(device) => (*device, 1),
             Execution::Fetch { device, to, .. } => {
                 let position = plan

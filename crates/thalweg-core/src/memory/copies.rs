@@ -1,13 +1,18 @@
 //! Copies between the host and a device, on the stream of a call.
 
 use std::ops::Range;
+use std::ptr;
 
 use super::storage::Place;
-use super::{Lending, Slot, StorageId, TensorId, Values};
+use super::{Lending, Sides, Slot, StorageId, TensorId, Values};
 use crate::device::{DeviceAddress, DeviceState, Use};
+use crate::link::{DeviceCopy, Kept, KeptAction};
 use crate::method::InputPlace;
 use crate::omit::{Rule, omitted};
 use crate::{Result, ValueId, bail, ensure};
+
+/// So many bytes of an input are under way while the host copies as many to where they start from.
+const PART: usize = 512 << 10;
 
 impl Values {
     /// Copies a tensor on the host to one on a device.
@@ -18,6 +23,71 @@ impl Values {
         to: ValueId,
     ) -> Result<()> {
         let (from, to) = self.prepare(from, to)?;
+        Self::upload_from(devices, from, to)
+    }
+
+    /// Copies an input from the caller's memory to a device, by way of its planned place: while one
+    /// part is under way, the host copies the next one there.
+    pub(crate) fn upload_input(
+        &mut self,
+        devices: &mut [DeviceState],
+        lent: StorageId,
+        from: ValueId,
+        to: ValueId,
+    ) -> Result<()> {
+        let (staging, to) = self.prepare(from, to)?;
+        let (
+            Place::Host {
+                data,
+                storage,
+                offset,
+                len,
+                pinned,
+                writable,
+            },
+            Place::Device {
+                device, address, ..
+            },
+        ) = (staging, to)
+        else {
+            bail!(
+                InvalidProgram,
+                "an input is not copied from the host to a device"
+            );
+        };
+        let lent = self.place_in(lent, 0, len)?;
+        let Place::Host { data: bytes, .. } = lent else {
+            bail!(Internal, "a caller's memory is on a device");
+        };
+        if pinned != Some(device) || !writable {
+            return Self::upload_from(devices, lent, to);
+        }
+        for start in (0..len).step_by(PART) {
+            let part = PART.min(len - start);
+            let range = offset + start..offset + start + part;
+            // A copy that an earlier call asked for may still read the place.
+            if !omitted(Rule::InputsAfterCopies) {
+                for device in devices.iter_mut() {
+                    device.before_host(storage, &range, Use::Write)?;
+                }
+            }
+            let state = in_turn(devices, device, storage, range, pinned, Use::Read)?;
+            let stream = state.stream();
+            // SAFETY: all three have `len` bytes. No view of the place is out, since no kernel runs,
+            // no copy reads it, and the caller's memory is apart from the instance's. Then as for
+            // other uploads.
+            unsafe {
+                let staged = data.add(start);
+                ptr::copy_nonoverlapping(bytes.add(start), staged, part);
+                state
+                    .device
+                    .upload(address.offset(start), staged, part, stream)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn upload_from(devices: &mut [DeviceState], from: Place, to: Place) -> Result<()> {
         let Place::Host {
             data,
             storage,
@@ -41,6 +111,63 @@ impl Values {
         // SAFETY: both places were checked to have `len` bytes. Pinned memory is not written by
         // the host while it is pending, and lives as long as the instance, which waits.
         unsafe { state.device.upload(address, data, len, stream) }
+    }
+
+    /// Does what is to be done for something that is kept on a device.
+    pub(crate) fn keep(
+        &self,
+        devices: &mut [DeviceState],
+        kept: &Kept,
+        sides: &Sides,
+        action: KeptAction,
+    ) -> Result<()> {
+        let Some(state) = devices.get(kept.device) else {
+            bail!(Internal, "there is no device {}", kept.device);
+        };
+        let id = state.device.id();
+        let place = |(storage, offset)| self.place_in(storage, offset, kept.bytes);
+        match action {
+            KeptAction::ToDevice if !sides.on_device(id) => {
+                Self::upload_from(devices, place(kept.host)?, place((kept.storage, 0))?)?;
+                sides.add_device(id);
+            }
+            KeptAction::ToHost if !sides.on_host() => {
+                let address = self.device_address(kept.storage, 0, kept.bytes)?;
+                Self::download_to(devices, kept.device, address, place(kept.host)?)?;
+                sides.add_host();
+            }
+            KeptAction::DeviceWrites if sides.on_device(id) => sides.device_only(id),
+            KeptAction::HostWrites if sides.on_host() => sides.host_only(),
+            KeptAction::DeviceOnly => sides.device_only(id),
+            KeptAction::HostOnly => sides.host_only(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Copies within a device what the instructions say is copied there.
+    pub(crate) fn copy_parts(
+        &mut self,
+        devices: &mut [DeviceState],
+        copy: &DeviceCopy,
+        arguments: &[ValueId],
+    ) -> Result<()> {
+        if let (true, &[from, to, ..]) = (copy.passes_shape, arguments) {
+            self.pass_shape(from, to)?;
+        }
+        let from = self.device_address(copy.from.0, copy.from.1, copy.bytes)?;
+        let to = self.device_address(copy.to.0, copy.to.1, copy.bytes)?;
+        ensure!(
+            from.0.abs_diff(to.0) >= copy.bytes as u64,
+            Internal,
+            "a copy on a device overlaps itself"
+        );
+        let Some(state) = devices.get_mut(copy.device) else {
+            bail!(Internal, "there is no device {}", copy.device);
+        };
+        let stream = state.stream();
+        // SAFETY: both were checked to have as many bytes, and to lie apart.
+        unsafe { state.device.copy(to, from, copy.bytes, stream) }
     }
 
     /// Copies an input that the caller has on a device to a tensor there.

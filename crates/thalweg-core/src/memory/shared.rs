@@ -4,32 +4,61 @@ use std::ptr;
 use std::slice;
 use std::sync::Arc;
 
-use super::Block;
+use super::{Block, Sides};
 use crate::Result;
 use crate::state::StateGuard;
 
-/// A block whose users take turns by the lock of the state that it belongs to.
+/// A block whose users take turns by the lock of the state that it belongs to, and that devices may
+/// have in its place.
 #[derive(Clone)]
-pub(crate) struct SharedBlock(Arc<Block>);
+pub(crate) struct SharedBlock {
+    block: Arc<Block>,
+    sides: Arc<Sides>,
+}
 
 impl SharedBlock {
     pub(crate) fn zeroed(len: usize) -> Result<Self> {
-        Ok(Self(Arc::new(Block::zeroed(len)?)))
+        Ok(Self {
+            block: Arc::new(Block::zeroed(len)?),
+            sides: Arc::new(Sides::new()),
+        })
+    }
+
+    /// Who has the bytes.
+    pub(crate) fn sides(&self) -> &Arc<Sides> {
+        &self.sides
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.block.len()
     }
 
     /// For an instance's storage; instances only touch it while they hold the state's lock.
-    pub(super) fn block(self) -> Arc<Block> {
-        self.0
+    pub(super) fn block(&self) -> &Block {
+        &self.block
     }
 
-    /// A copy of the bytes.
+    /// Brings the bytes to the host, if it does not have them. The device that has them must be done
+    /// with what it was asked for.
+    pub(crate) fn bring_to_host(&self, _turn: &StateGuard<'_>) -> Result<()> {
+        if self.sides.on_host() {
+            return Ok(());
+        }
+        if let Some((device, address)) = self.sides.any_device() {
+            let stream = device.default_stream();
+            // SAFETY: both have that many bytes; the guard keeps everybody else from using the block,
+            // which is not pinned, so that the copy is done when this returns.
+            unsafe { device.download(self.block.as_ptr(), address, self.block.len(), stream) }?;
+            device.synchronize(stream)?;
+        }
+        self.sides.add_host();
+        Ok(())
+    }
+
+    /// A copy of the bytes, which the host has.
     pub(crate) fn read(&self, _turn: &StateGuard<'_>) -> Vec<u8> {
         // SAFETY: the guard keeps everybody else from writing; the bytes are initialized.
-        unsafe { slice::from_raw_parts(self.0.as_ptr(), self.0.len()) }.to_vec()
+        unsafe { slice::from_raw_parts(self.block.as_ptr(), self.block.len()) }.to_vec()
     }
 
     /// Copies as many bytes as both have.
@@ -39,15 +68,17 @@ impl SharedBlock {
         unsafe {
             ptr::copy_nonoverlapping(
                 bytes.as_ptr(),
-                self.0.as_ptr(),
-                bytes.len().min(self.0.len()),
+                self.block.as_ptr(),
+                bytes.len().min(self.block.len()),
             );
         }
+        self.sides.host_only();
     }
 
     /// Sets all bytes to zero.
     pub(crate) fn clear(&self, _turn: &StateGuard<'_>) {
         // SAFETY: as above.
-        unsafe { ptr::write_bytes(self.0.as_ptr(), 0, self.0.len()) }
+        unsafe { ptr::write_bytes(self.block.as_ptr(), 0, self.block.len()) }
+        self.sides.host_only();
     }
 }

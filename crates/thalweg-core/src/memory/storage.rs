@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use thalweg_format::ShapeDynamism;
 
-use super::{Block, FileBytes, SharedBlock};
+use super::{Block, FileBytes, SharedBlock, Sides};
 use crate::device::{DeviceAddress, DeviceMemory, PinnedMemory};
 use crate::plan::PlannedTensor;
 use crate::tensor;
@@ -123,7 +123,7 @@ enum Owner {
     /// All instances: a constant that was copied out of the file.
     Constant { _block: Arc<Block> },
     /// A state, and all instances that share it.
-    State { _block: Arc<Block> },
+    State { block: SharedBlock },
     /// The file.
     File { _file: FileBytes },
     /// The caller, while a call runs.
@@ -136,7 +136,14 @@ enum Owner {
     },
     /// The instance, for memory of the device with this index. The host cannot use it.
     Device {
-        memory: Box<dyn DeviceMemory>,
+        memory: Arc<dyn DeviceMemory>,
+        device: usize,
+    },
+    /// Memory of the device with this index: another storage of the instance, or a caller, while a
+    /// call runs. The host cannot use it.
+    DevicePlace {
+        address: DeviceAddress,
+        len: usize,
         device: usize,
     },
 }
@@ -196,12 +203,11 @@ impl Storage {
 
     /// A buffer of a state. Whoever runs the instance holds the state's lock meanwhile.
     pub(crate) fn state(block: SharedBlock) -> Self {
-        let block = block.block();
         Self {
-            data: pointer(&block),
+            data: pointer(block.block()),
             len: block.len(),
             writable: true,
-            owner: Owner::State { _block: block },
+            owner: Owner::State { block },
         }
     }
 
@@ -234,9 +240,22 @@ impl Storage {
     }
 
     /// Memory of the device with this index. To the host it has no bytes.
-    pub(crate) fn device(memory: Box<dyn DeviceMemory>, device: usize) -> Self {
+    pub(crate) fn device(memory: Arc<dyn DeviceMemory>, device: usize) -> Self {
         Self {
             owner: Owner::Device { memory, device },
+            writable: true,
+            ..Self::caller()
+        }
+    }
+
+    /// Memory of the device with this index that belongs elsewhere.
+    pub(crate) fn device_place(address: DeviceAddress, len: usize, device: usize) -> Self {
+        Self {
+            owner: Owner::DevicePlace {
+                address,
+                len,
+                device,
+            },
             writable: true,
             ..Self::caller()
         }
@@ -265,6 +284,38 @@ impl Storage {
     #[inline]
     pub(super) fn is_writable(&self) -> bool {
         self.writable
+    }
+
+    /// An address in memory of a device, `len` bytes of which lie within it.
+    pub(crate) fn address(&self, offset: usize, len: usize) -> Result<DeviceAddress> {
+        let end = offset.checked_add(len);
+        match self.on_device() {
+            Some((_, address, room)) if end.is_some_and(|end| end <= room) => {
+                Ok(address.offset(offset))
+            }
+            _ => bail!(Internal, "a copy starts beyond its memory on the device"),
+        }
+    }
+
+    /// Who has the named buffer that this is, if it is one.
+    pub(crate) fn state_sides(&self) -> Option<&Arc<Sides>> {
+        match &self.owner {
+            Owner::State { block } => Some(block.sides()),
+            _ => None,
+        }
+    }
+
+    /// The device with the memory, where it is, and how large.
+    fn on_device(&self) -> Option<(usize, DeviceAddress, usize)> {
+        match &self.owner {
+            Owner::Device { memory, device } => Some((*device, memory.address(), memory.len())),
+            Owner::DevicePlace {
+                address,
+                len,
+                device,
+            } => Some((*device, *address, *len)),
+            _ => None,
+        }
     }
 
     /// Bytes that this instance alone holds.
@@ -316,7 +367,8 @@ impl Storage {
             InvalidProgram,
             "{}",
             match self.owner {
-                Owner::Device { .. } => "a tensor on a device is used on the host".to_string(),
+                Owner::Device { .. } | Owner::DevicePlace { .. } =>
+                    "a tensor on a device is used on the host".to_string(),
                 _ => format!(
                     "a tensor of {len} bytes is read that has no memory yet: the program uses it \
                      before anything was written to it"
@@ -594,38 +646,46 @@ impl Values {
         len: usize,
     ) -> Result<DeviceAddress> {
         // SAFETY: as in `view`.
-        let storage = unsafe { &*self.storages[id.0 as usize].get() };
-        match &storage.owner {
-            Owner::Device { memory, .. }
-                if offset
-                    .checked_add(len)
-                    .is_some_and(|end| end <= memory.len()) =>
-            {
-                Ok(memory.address().offset(offset))
-            }
-            _ => bail!(Internal, "a copy starts beyond its memory on the device"),
+        unsafe { &*self.storages[id.0 as usize].get() }.address(offset, len)
+    }
+
+    /// Makes a storage refer to memory of its device that belongs elsewhere.
+    pub(crate) fn set_device_place(&mut self, id: StorageId, to: DeviceAddress, bytes: usize) {
+        let storage = self.storages[id.0 as usize].get_mut();
+        if let Owner::DevicePlace { address, len, .. } = &mut storage.owner {
+            (*address, *len) = (to, bytes);
+        }
+    }
+
+    /// The named buffer that a storage is, if it is one.
+    pub(crate) fn state_block(&self, id: StorageId) -> Option<&SharedBlock> {
+        // SAFETY: as in `view`.
+        match unsafe { &(*self.storages[id.0 as usize].get()).owner } {
+            Owner::State { block } => Some(block),
+            _ => None,
         }
     }
 
     /// Where a tensor lies, while no kernel runs, and how many bytes its shape has.
     pub(crate) fn place(&self, id: TensorId) -> Result<Place> {
         // SAFETY: as in `view`.
-        let (tensor, storage) = unsafe {
-            let tensor = &*self.tensors[id.0 as usize].get();
-            (tensor, &*self.storages[tensor.storage.0 as usize].get())
-        };
-        let (offset, len) = (tensor.offset, tensor.len);
-        if let Owner::Device { memory, device } = &storage.owner {
+        let tensor = unsafe { &*self.tensors[id.0 as usize].get() };
+        self.place_in(tensor.storage, tensor.offset, tensor.len)
+    }
+
+    /// Where a part of a storage lies, while no kernel runs.
+    pub(crate) fn place_in(&self, id: StorageId, offset: usize, len: usize) -> Result<Place> {
+        // SAFETY: as in `view`.
+        let storage = unsafe { &*self.storages[id.0 as usize].get() };
+        if let Some((device, address, room)) = storage.on_device() {
             ensure!(
-                offset
-                    .checked_add(len)
-                    .is_some_and(|end| end <= memory.len()),
+                offset.checked_add(len).is_some_and(|end| end <= room),
                 InvalidProgram,
                 "a tensor ends beyond its memory on the device"
             );
             return Ok(Place::Device {
-                device: *device,
-                address: memory.address().offset(offset),
+                device,
+                address: address.offset(offset),
                 len,
             });
         }
@@ -633,7 +693,7 @@ impl Values {
         Ok(Place::Host {
             // SAFETY: checked.
             data: unsafe { storage.data.as_ptr().add(offset) },
-            storage: tensor.storage,
+            storage: id,
             offset,
             len,
             pinned: match storage.owner {

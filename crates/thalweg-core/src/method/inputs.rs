@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::{InputPlace, Instance, number};
+use super::{Given, InputPlace, Instance, number};
 use crate::device::Use;
 use crate::link::LinkedMethod;
 use crate::memory::{Slot, TensorId};
@@ -27,11 +27,7 @@ impl Instance {
             expected.len(),
             inputs.len()
         );
-        // What an earlier call borrowed is gone by now.
-        for storage in linked.lends.iter().flatten() {
-            self.values.unlend(*storage);
-        }
-        self.device_inputs.fill(None);
+        self.forget_inputs();
         for (index, (input, expected)) in inputs.iter().zip(expected).enumerate() {
             match (&expected.kind, *input) {
                 (InputKind::Tensor(tensor), Input::Device(DeviceInput(view))) => {
@@ -63,6 +59,25 @@ impl Instance {
         let planned = &linked.plan.tensors[id.0 as usize];
         check_tensor(planned, view.dtype(), view.sizes(), view.dim_order())?;
         self.values.resize(id, view.sizes())?;
+        let mut lent = linked.lends[index];
+        if lent.is_none()
+            && let Some(placed) = linked.places.input(index)
+            && !linked.places.input_on_host(index)
+        {
+            // Only its copy to the device will look at it.
+            self.given[index] = Given::Lent;
+            lent = Some(placed.lent);
+        }
+        if let Some(storage) = lent {
+            // SAFETY: `run` borrows the method and the inputs for the same lifetime `'m`. Views of
+            // the storage are given out to instructions, during the call, and by outputs, which
+            // borrow for `'m`; the next call begins by forgetting what was lent.
+            #[allow(unsafe_code, reason = "the lifetime is that of a whole call")]
+            unsafe {
+                self.values.lend(storage, view.bytes());
+            }
+            return Ok(());
+        }
         // A copy to a device that an earlier call asked for may still read the input's place.
         if !omitted(Rule::InputsAfterCopies) {
             for (storage, range) in self.values.host_ranges(id) {
@@ -71,23 +86,11 @@ impl Instance {
                 }
             }
         }
-        match linked.lends[index] {
-            Some(storage) => {
-                // SAFETY: `run` borrows the method and the inputs for the same lifetime `'m`. Views of
-                // the storage are given out to instructions, during the call, and by outputs,
-                // which borrow for `'m`; the next call begins by forgetting what was lent.
-                #[allow(unsafe_code, reason = "the lifetime is that of a whole call")]
-                unsafe {
-                    self.values.lend(storage, view.bytes());
-                }
-                Ok(())
-            }
-            None => self.values.write(id, view.bytes()),
-        }
+        self.values.write(id, view.bytes())
     }
 
-    /// Takes note of an input that the caller has on a device, and brings it where the program
-    /// looks at it: to its place on that device, or, if something looks there, to the host.
+    /// Takes note of an input that the caller has on a device. Where the program takes it there, it
+    /// is used where it is; and it comes to the host if something looks at it there.
     fn set_device_tensor(
         &mut self,
         linked: &LinkedMethod,
@@ -111,8 +114,30 @@ impl Instance {
             address: view.address,
             len: view.len,
         };
-        self.device_inputs[index] = Some(input);
-        if linked.inputs_on_host[index] {
+        let placed = linked
+            .places
+            .input(index)
+            .filter(|placed| placed.device == device);
+        if let Some(placed) = placed {
+            // Whatever the program plans on a device starts on such a boundary, and delegates
+            // count on it.
+            let aligned = view.address.0.is_multiple_of(PLACE_ALIGN);
+            ensure!(
+                aligned || !placed.updated,
+                InvalidInput,
+                "the program updates it in place, so it has to start on a multiple of \
+                 {PLACE_ALIGN} bytes, and it starts at {:#x}",
+                view.address.0
+            );
+            if aligned {
+                self.values
+                    .set_device_place(placed.storage, view.address, view.len);
+                self.given[index] = Given::InPlace;
+            } else {
+                self.given[index] = Given::OnDevice(input);
+            }
+        }
+        if placed.is_none() || linked.places.input_on_host(index) {
             ensure!(
                 linked.lends[index].is_none(),
                 Unsupported,
@@ -123,7 +148,31 @@ impl Instance {
         }
         Ok(())
     }
+
+    /// Forgets what an earlier call was given: it is gone by now.
+    pub(super) fn forget_inputs(&mut self) {
+        for storage in self.linked.lends.iter().flatten() {
+            self.values.unlend(*storage);
+        }
+        for (index, given) in self.given.iter_mut().enumerate() {
+            let before = std::mem::replace(given, Given::Placed);
+            let Some(placed) = self.linked.places.input(index) else {
+                continue;
+            };
+            match before {
+                Given::Lent => self.values.unlend(placed.lent),
+                Given::InPlace => {
+                    let (address, bytes) = self.homes[&placed.storage];
+                    self.values.set_device_place(placed.storage, address, bytes);
+                }
+                Given::Placed | Given::OnDevice(_) => {}
+            }
+        }
+    }
 }
+
+/// Tensors on a device start on multiples of so many bytes.
+const PLACE_ALIGN: u64 = 256;
 
 /// An error unless a tensor has the type, shape and order that the program was exported for.
 fn check_tensor(

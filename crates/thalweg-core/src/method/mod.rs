@@ -4,6 +4,7 @@ mod inputs;
 mod outputs;
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -11,12 +12,15 @@ use std::sync::Arc;
 pub use outputs::Outputs;
 
 use crate::device::{DeviceAddress, DeviceState, Use};
-use crate::link::{Execution, LinkedMethod, LinkedStorage};
-use crate::memory::Values;
-use crate::memory::{Arguments, Block, Overlap, Scratch, Slot, Storage, TensorId, TensorSlot};
+use crate::link::{Execution, LinkedMethod, LinkedStorage, PlacedStorage};
+use crate::memory::{
+    Arguments, Block, Overlap, Scratch, Sides, Slot, Storage, StorageId, TensorId, TensorSlot,
+    Values,
+};
 use crate::plan::{MethodPlan, Step};
+use crate::state::StateGuard;
 use crate::{
-    Bool, Call, DType, DelegateInstance, Input, KernelCall, MethodInfo, Result, RunOptions,
+    Bool, Call, DType, DelegateInstance, Error, Input, KernelCall, MethodInfo, Result, RunOptions,
 };
 use crate::{Scalar, State, ValueId, bail, ensure};
 
@@ -41,12 +45,32 @@ struct Instance {
     scratch: Scratch,
     delegates: Vec<Box<dyn DelegateInstance>>,
     threads: usize,
-    /// For each input, where the caller has it on a device.
-    device_inputs: Vec<Option<InputPlace>>,
+    /// For each input, where it is.
+    given: Vec<Given>,
+    /// The place on the device of each input that goes there by itself, unless the caller has it
+    /// there.
+    homes: HashMap<StorageId, (DeviceAddress, usize)>,
+    /// Who has what is kept on devices.
+    kept: Vec<Arc<Sides>>,
+    /// Whether some of that is the state's.
+    keeps_state: bool,
     /// Whether the call leaves outputs on devices.
     device_outputs: bool,
     /// Copies of outputs that lie in shared state, by output.
     output_copies: Vec<Option<Block>>,
+}
+
+/// Where an input is.
+#[derive(Clone, Copy)]
+enum Given {
+    /// In its place on the host.
+    Placed,
+    /// In the caller's memory on the host, to be copied to a device.
+    Lent,
+    /// In the caller's memory on the device, and used there.
+    InPlace,
+    /// In the caller's memory on the device, to be copied to its place there.
+    OnDevice(InputPlace),
 }
 
 /// Where a caller has an input on a device.
@@ -85,31 +109,7 @@ impl Method {
         threads: usize,
     ) -> Result<Self> {
         let state = options.state.clone().unwrap_or_default();
-        let storages = linked
-            .storages
-            .iter()
-            .map(|storage| {
-                Ok(match storage {
-                    LinkedStorage::Arena {
-                        bytes,
-                        device: Some(device),
-                    } => Storage::pinned(linked.devices[*device].allocate_pinned(*bytes)?, *device),
-                    LinkedStorage::Arena { bytes, .. } => Storage::block(Block::zeroed(*bytes)?),
-                    LinkedStorage::DeviceArena { bytes, device } => {
-                        Storage::device(linked.devices[*device].allocate(*bytes)?, *device)
-                    }
-                    LinkedStorage::Constant(bytes) => Storage::file(&bytes.file, &bytes.range)?,
-                    LinkedStorage::Copied(block) => Storage::constant(block.clone()),
-                    LinkedStorage::State {
-                        name,
-                        bytes,
-                        initial,
-                    } => Storage::state(state.buffer(name, *bytes, initial.as_ref())?),
-                    LinkedStorage::Caller => Storage::caller(),
-                    LinkedStorage::Growing => Storage::growing()?,
-                })
-            })
-            .collect::<Result<_>>()?;
+        let (storages, kept, homes) = storages(&linked, &state)?;
         let tensors = linked
             .plan
             .tensors
@@ -132,7 +132,10 @@ impl Method {
         let copy = |execution: &&Execution| {
             matches!(
                 execution,
-                Execution::Upload(_) | Execution::Download(_) | Execution::Fetch { .. }
+                Execution::Upload(_)
+                    | Execution::UploadInput { .. }
+                    | Execution::Download(_)
+                    | Execution::Fetch { .. }
             )
         };
         let copies = linked.executions.iter().filter(copy).count() + linked.lends.len();
@@ -148,8 +151,14 @@ impl Method {
             scratch: Scratch::new(),
             delegates,
             threads,
-            device_inputs: vec![None; linked.plan.inputs.len()],
+            given: vec![Given::Placed; linked.plan.inputs.len()],
+            homes,
+            kept,
             device_outputs: false,
+            keeps_state: linked.places.kept.iter().any(|kept| {
+                let host = &linked.storages[kept.host.0.0 as usize];
+                matches!(host, LinkedStorage::State { .. })
+            }),
             linked,
         };
         Ok(Self { state, instance })
@@ -178,7 +187,8 @@ impl Method {
         options: &RunOptions<'_>,
     ) -> Result<Outputs<'m>> {
         let turn = self.instance.linked.has_state.then(|| self.state.lock());
-        let result = self.instance.call(inputs, options);
+        let state = turn.as_ref().map(|turn| (&self.state, turn));
+        let result = self.instance.call(inputs, options, state);
         drop(turn);
         match result {
             Ok(()) => Ok(Outputs::new(&self.instance)),
@@ -216,12 +226,20 @@ impl Instance {
 
     /// A whole call. Whatever happens, also if an operator panics, what it has asked devices for is
     /// remembered at its end, and the instance is ready for the next call.
-    fn call(&mut self, inputs: &[Input<'_>], options: &RunOptions<'_>) -> Result<()> {
+    fn call(
+        &mut self,
+        inputs: &[Input<'_>],
+        options: &RunOptions<'_>,
+        state: Option<(&State, &StateGuard<'_>)>,
+    ) -> Result<()> {
         self.device_outputs = options.device_outputs;
         // Unwind safe, since what a panic leaves behind is what an error does.
         let mut result = panic::catch_unwind(AssertUnwindSafe(|| {
             for device in &mut self.devices {
                 device.begin(options)?;
+            }
+            if let Some((state, turn)) = state {
+                self.begin_with_state(state, turn)?;
             }
             self.set_inputs(inputs)?;
             self.execute(options)?;
@@ -229,7 +247,7 @@ impl Instance {
         }));
         for device in &mut self.devices {
             device.take_stream_back();
-            let ended = device.end();
+            let ended = device.end(state.map(|(state, _)| state).filter(|_| self.keeps_state));
             result = result.map(|result| result.and(ended));
         }
         match result {
@@ -245,6 +263,35 @@ impl Instance {
         }
     }
 
+    /// Puts the state where the instructions look for it, and the call after others that use it.
+    fn begin_with_state(&mut self, state: &State, turn: &StateGuard<'_>) -> Result<()> {
+        if self.keeps_state {
+            for device in &mut self.devices {
+                device.begin_after(state)?;
+            }
+        }
+        for &(storage, may_write) in &self.linked.states_on_host {
+            let Some(block) = self.values.state_block(storage) else {
+                continue;
+            };
+            state.bring_to_host(block, turn)?;
+            if may_write {
+                block.sides().host_only();
+            }
+        }
+        for kept in &self.linked.places.kept {
+            // What is on another device than this method uses comes by way of the host.
+            if let Some(block) = self.values.state_block(kept.host.0)
+                && !block
+                    .sides()
+                    .on_device(self.devices[kept.device].device.id())
+            {
+                state.bring_to_host(block, turn)?;
+            }
+        }
+        Ok(())
+    }
+
     fn execute(&mut self, options: &RunOptions<'_>) -> Result<()> {
         let Self {
             devices,
@@ -252,12 +299,22 @@ impl Instance {
             values,
             scratch,
             delegates,
-            device_inputs,
+            given,
+            kept,
             ..
         } = self;
         let plan = &*linked.plan;
         let threads = options.threads.unwrap_or(self.threads);
         let mut left = options.instruction_limit.unwrap_or(u64::MAX);
+        let places = &linked.places;
+        let mut kept_steps = places.kept_steps.iter().peekable();
+        let mut keep_before = |index: usize, values: &Values, devices: &mut [DeviceState]| {
+            while let Some(step) = kept_steps.next_if(|step| step.before <= index) {
+                let what = &places.kept[step.kept];
+                values.keep(devices, what, &kept[step.kept], step.action)?;
+            }
+            Ok(())
+        };
         let mut next = 0;
         while let Some(step) = plan.steps.get(next) {
             let Some(rest) = left.checked_sub(1) else {
@@ -269,6 +326,8 @@ impl Instance {
             left = rest;
             let index = next;
             next += 1;
+            keep_before(index, values, devices)
+                .map_err(|error: Error| error.at_instruction(index, &plan.step_name(index)))?;
             let result = match step {
                 Step::Kernel {
                     operator,
@@ -287,12 +346,21 @@ impl Instance {
                                 kernel.run(&KernelCall::new(call, threads))
                             })
                         }
-                        Execution::Upload(_) => {
-                            let input = linked.input_uploads[index];
-                            match input.and_then(|input| device_inputs[input]) {
-                                Some(input) => values.copy_input(devices, input, ids[0], ids[1]),
-                                None => values.upload(devices, ids[0], ids[1]),
+                        Execution::Upload(_) => values.upload(devices, ids[0], ids[1]),
+                        Execution::UploadInput { input, .. } => match given[input] {
+                            Given::Placed => values.upload(devices, ids[0], ids[1]),
+                            Given::Lent => {
+                                let lent = places.input(input).map(|placed| placed.lent);
+                                let lent = lent.unwrap_or(StorageId(u32::MAX));
+                                values.upload_input(devices, lent, ids[0], ids[1])
                             }
+                            Given::InPlace => values.pass_shape(ids[0], ids[1]),
+                            Given::OnDevice(place) => {
+                                values.copy_input(devices, place, ids[0], ids[1])
+                            }
+                        },
+                        Execution::CopyParts(copy) => {
+                            values.copy_parts(devices, &places.copies[copy], ids)
                         }
                         Execution::Download(_) => values.download(devices, ids[0], ids[1]),
                         Execution::Copy => values.copy_on_device(devices, ids[0], ids[1]),
@@ -349,7 +417,7 @@ impl Instance {
                 return Err(error.at_instruction(index, &plan.step_name(index)));
             }
         }
-        Ok(())
+        keep_before(plan.steps.len(), values, devices)
     }
 
     /// Sets back what a call that stopped midway may have left behind: the counter of a loop, or
@@ -357,9 +425,7 @@ impl Instance {
     #[cold]
     fn recover(&mut self) {
         self.values.slots = self.linked.slots();
-        for storage in self.linked.lends.iter().flatten() {
-            self.values.unlend(*storage);
-        }
+        self.forget_inputs();
     }
 }
 
@@ -369,6 +435,59 @@ impl fmt::Debug for Method {
             .field("name", &self.name())
             .finish_non_exhaustive()
     }
+}
+
+/// The storages of an instance, who has what is kept of them on devices, and where inputs lie there.
+type Storages = (
+    Vec<Storage>,
+    Vec<Arc<Sides>>,
+    HashMap<StorageId, (DeviceAddress, usize)>,
+);
+
+fn storages(linked: &LinkedMethod, state: &State) -> Result<Storages> {
+    let mut storages: Vec<Storage> = Vec::with_capacity(linked.storages.len());
+    let (mut kept, mut homes) = (Vec::new(), HashMap::new());
+    for storage in &linked.storages {
+        storages.push(match storage {
+            LinkedStorage::Arena {
+                bytes,
+                device: Some(device),
+            } => Storage::pinned(linked.devices[*device].allocate_pinned(*bytes)?, *device),
+            LinkedStorage::Arena { bytes, .. } => Storage::block(Block::zeroed(*bytes)?),
+            LinkedStorage::DeviceArena { bytes, device } => {
+                Storage::device(linked.devices[*device].allocate(*bytes)?.into(), *device)
+            }
+            LinkedStorage::Constant(bytes) => Storage::file(&bytes.file, &bytes.range)?,
+            LinkedStorage::Copied(block) => Storage::constant(block.clone()),
+            LinkedStorage::State {
+                name,
+                bytes,
+                initial,
+            } => Storage::state(state.buffer(name, *bytes, initial.as_ref())?),
+            LinkedStorage::Caller | LinkedStorage::Placed(PlacedStorage::Lent) => Storage::caller(),
+            LinkedStorage::Growing => Storage::growing()?,
+            LinkedStorage::Placed(PlacedStorage::Input {
+                device,
+                home: (arena, offset),
+                bytes,
+            }) => {
+                let address = storages[arena.0 as usize].address(*offset, *bytes)?;
+                homes.insert(StorageId(storages.len() as u32), (address, *bytes));
+                Storage::device_place(address, *bytes, *device)
+            }
+            LinkedStorage::Placed(PlacedStorage::Kept(index)) => {
+                let what = &linked.places.kept[*index];
+                let sides = match storages[what.host.0.0 as usize].state_sides() {
+                    Some(sides) => sides.clone(),
+                    None => Arc::new(Sides::new()),
+                };
+                let memory = sides.memory_on(&linked.devices[what.device], what.bytes)?;
+                kept.push(sides);
+                Storage::device(memory, what.device)
+            }
+        });
+    }
+    Ok((storages, kept, homes))
 }
 
 /// A condition holds if it is true, or a tensor of booleans that are all true.

@@ -8,7 +8,7 @@ use crate::memory::{StorageId, TensorId};
 use crate::plan::{MethodPlan, PlannedStorage};
 
 /// Buffers start on boundaries of this many bytes.
-const ALIGN: usize = 256;
+pub(super) const ALIGN: usize = 256;
 
 /// Memory on a device, from when it is first written to when it is last used.
 pub(super) struct Buffer {
@@ -16,8 +16,29 @@ pub(super) struct Buffer {
     pub(super) bytes: usize,
     pub(super) first: usize,
     pub(super) last: usize,
+    pub(super) home: Home,
+}
+
+/// Where a buffer belongs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Home {
+    /// In an arena, planned by the program for this tensor.
+    Planned(TensorId),
+    /// With an input, or, if the caller does not have it on the device, in an arena, planned for this
+    /// tensor.
+    Input(usize, TensorId),
+    /// With something that is kept: it is memory of its own.
+    Kept(usize),
+}
+
+impl Home {
     /// The tensor that the program planned it for.
-    pub(super) planned: TensorId,
+    fn planned(self) -> Option<TensorId> {
+        match self {
+            Self::Planned(id) | Self::Input(_, id) => Some(id),
+            Self::Kept(_) => None,
+        }
+    }
 }
 
 /// A part of a buffer.
@@ -27,26 +48,33 @@ pub(super) struct Part {
     pub(super) offset: usize,
 }
 
-/// Places buffers: the arena and the offset of each. `None` if they need much more memory than was
-/// planned.
-pub(super) fn place(plan: &MethodPlan, buffers: &[Buffer]) -> Option<Vec<(StorageId, usize)>> {
+/// Places buffers: the arena and the offset of each that belongs in one. `None` if they need much
+/// more memory than was planned.
+pub(super) fn place(
+    plan: &MethodPlan,
+    buffers: &[Buffer],
+) -> Option<Vec<Option<(StorageId, usize)>>> {
     // So that no sum of offsets overflows.
     let mut sizes = buffers.iter().map(|buffer| buffer.bytes.checked_add(ALIGN));
     sizes.try_fold(0usize, |total, bytes| total.checked_add(bytes?))?;
-    let mut offsets: Vec<(StorageId, usize)> = Vec::new();
+    let mut offsets: Vec<Option<(StorageId, usize)>> = Vec::new();
     let mut end = 0;
     for (index, buffer) in buffers.iter().enumerate() {
+        let Some(planned) = buffer.home.planned() else {
+            offsets.push(None);
+            continue;
+        };
         // All memory of a device is in one arena, the first that the program has there.
-        let same = buffers[..index]
-            .iter()
-            .position(|other| other.device == buffer.device);
+        let mut before = buffers[..index].iter().zip(&offsets);
+        let same =
+            before.find_map(|(other, place)| place.filter(|_| other.device == buffer.device));
         let storage = match same {
-            Some(other) => offsets[other].0,
-            None => plan.tensors[buffer.planned.0 as usize].storage,
+            Some((storage, _)) => storage,
+            None => plan.tensors[planned.0 as usize].storage,
         };
         let offset = first_fit(plan, buffers, index, &offsets);
         end = end.max(offset + buffer.bytes);
-        offsets.push((storage, offset));
+        offsets.push(Some((storage, offset)));
     }
     (end <= most_memory(plan)).then_some(offsets)
 }
@@ -57,14 +85,14 @@ fn first_fit(
     plan: &MethodPlan,
     buffers: &[Buffer],
     index: usize,
-    offsets: &[(StorageId, usize)],
+    offsets: &[Option<(StorageId, usize)>],
 ) -> usize {
     let buffer = &buffers[index];
     let mut taken: Vec<Range<usize>> = buffers[..index]
         .iter()
         .zip(offsets)
         .filter(|(other, _)| other.device == buffer.device && !may_share(plan, buffer, other))
-        .map(|(other, (_, offset))| *offset..offset + other.bytes)
+        .filter_map(|(other, place)| place.map(|(_, offset)| offset..offset + other.bytes))
         .collect();
     taken.sort_by_key(|range| range.start);
     let mut offset = 0;
@@ -83,14 +111,13 @@ fn first_fit(
 fn may_share(plan: &MethodPlan, a: &Buffer, b: &Buffer) -> bool {
     let apart = a.last < b.first || b.last < a.first;
     let place = |buffer: &Buffer| {
-        let tensor = &plan.tensors[buffer.planned.0 as usize];
-        (
-            tensor.storage,
-            tensor.offset,
-            tensor.offset + tensor.capacity,
-        )
+        let tensor = &plan.tensors[buffer.home.planned()?.0 as usize];
+        let end = tensor.offset.checked_add(tensor.capacity)?;
+        Some((tensor.storage, tensor.offset, end))
     };
-    let ((a, a_start, a_end), (b, b_start, b_end)) = (place(a), place(b));
+    let (Some((a, a_start, a_end)), Some((b, b_start, b_end))) = (place(a), place(b)) else {
+        return false;
+    };
     apart && a == b && a_start < b_end && b_start < a_end
 }
 

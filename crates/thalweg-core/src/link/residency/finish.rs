@@ -1,0 +1,173 @@
+//! Placing what was found out.
+
+use std::collections::{HashMap, HashSet};
+
+use super::buffers::{Home, Part, place};
+use super::follow::Follower;
+use super::known::Source;
+use super::{DeviceCopy, Kept, OutputPlace, PlacedInput, PlacedStorage, Places};
+use crate::link::Execution;
+use crate::memory::StorageId;
+
+impl Follower<'_> {
+    /// Places the buffers, and says so in the instructions. `None` if that takes much more memory
+    /// than was planned.
+    pub(super) fn finish(mut self, executions: &mut Vec<Execution>) -> Option<Places> {
+        let offsets = place(self.plan, &self.buffers)?;
+        let mut places = Places::default();
+        let mut arenas: HashMap<StorageId, usize> = HashMap::new();
+        for (buffer, place) in self.buffers.iter().zip(&offsets) {
+            if let Some((storage, offset)) = place {
+                let end = arenas.entry(*storage).or_default();
+                *end = (*end).max(offset + buffer.bytes);
+            }
+        }
+        places.arenas = Some(arenas);
+        let starts = self.starts(&offsets, &mut places)?;
+        let at = |part: Part| {
+            let (storage, start) = starts[part.buffer];
+            (storage, start + part.offset)
+        };
+        for (&id, &part) in &self.tensors {
+            places.tensors.insert(id, at(part));
+        }
+        // Tensors whose memory was written since lie there all the same.
+        for (&id, (part, _)) in &self.stale {
+            places.tensors.insert(id, at(*part));
+        }
+        let needed = self.fetch_sources();
+        for moved in &self.moves {
+            if let Execution::Fetch {
+                storage, offset, ..
+            } = &mut self.executions[moved.step]
+            {
+                (*storage, *offset) = at(moved.part);
+            }
+        }
+        for copy in &self.copies {
+            places.copies.push(DeviceCopy {
+                device: copy.device,
+                from: at(copy.from),
+                to: at(copy.to),
+                bytes: copy.bytes,
+                passes_shape: copy.passes_shape,
+            });
+        }
+        places.inputs_on_host = self.inputs_on_host.clone();
+        for output in &self.outputs {
+            let place = output.map(|(part, device, source)| {
+                let (storage, offset) = at(part);
+                let copies = |step: &usize| {
+                    let execution = self.executions[*step];
+                    matches!(execution, Execution::Download(_) | Execution::Fetch { .. })
+                        && !needed.contains(step)
+                };
+                OutputPlace {
+                    device,
+                    storage,
+                    offset,
+                    fetch: source.and_then(Source::step).filter(copies),
+                }
+            });
+            places.outputs.push(place);
+        }
+        self.kept_steps.sort_by_key(|step| step.before);
+        self.kept_steps.dedup();
+        places.kept_steps = self.kept_steps;
+        *executions = self.executions;
+        Some(places)
+    }
+
+    /// The storage and offset at which each buffer starts.
+    fn starts(
+        &self,
+        offsets: &[Option<(StorageId, usize)>],
+        places: &mut Places,
+    ) -> Option<Vec<(StorageId, usize)>> {
+        let mut starts = Vec::with_capacity(self.buffers.len());
+        for (buffer, place) in self.buffers.iter().zip(offsets) {
+            let start = match buffer.home {
+                Home::Planned(_) => (*place)?,
+                Home::Input(input, _) => {
+                    let storage = self.add(
+                        places,
+                        PlacedStorage::Input {
+                            device: buffer.device,
+                            home: (*place)?,
+                            bytes: buffer.bytes,
+                        },
+                    );
+                    let lent = self.add(places, PlacedStorage::Lent);
+                    let placed = PlacedInput {
+                        device: buffer.device,
+                        storage,
+                        lent,
+                        updated: self.updated_inputs.contains(&input),
+                    };
+                    places.inputs.insert(input, placed);
+                    (storage, 0)
+                }
+                Home::Kept(k) => {
+                    let storage = self.add(places, PlacedStorage::Kept(k));
+                    let region = &self.keeping[k].candidate.region;
+                    places.kept.push(Kept {
+                        host: (region.storage, region.bytes.start),
+                        bytes: region.bytes.len(),
+                        device: buffer.device,
+                        storage,
+                    });
+                    (storage, 0)
+                }
+            };
+            starts.push(start);
+        }
+        Some(starts)
+    }
+
+    fn add(&self, places: &mut Places, storage: PlacedStorage) -> StorageId {
+        places.storages.push(storage);
+        StorageId((self.plan.storages.len() + places.storages.len() - 1) as u32)
+    }
+
+    /// What several moved values are made of is fetched once, rather than each of them; and what
+    /// is made of something that the host has, the host makes.
+    /// The result is the instructions that the host then needs.
+    fn fetch_sources(&mut self) -> HashSet<usize> {
+        let fetched = |execution: &Execution| matches!(execution, Execution::Fetch { .. });
+        let mut moved_from: HashMap<usize, usize> = HashMap::new();
+        // From the end, for a source may be moved itself.
+        for index in (0..self.moves.len()).rev() {
+            let moved = &self.moves[index];
+            let (Some(step), true) = (moved.source.step(), fetched(&self.executions[moved.step]))
+            else {
+                continue;
+            };
+            let count = moved_from.entry(step).or_default();
+            *count += 1;
+            if *count == 2 {
+                self.executions[step] = match moved.source {
+                    Source::Part { to, .. } => Execution::Fetch {
+                        device: moved.device,
+                        storage: StorageId(0),
+                        offset: 0,
+                        to,
+                    },
+                    _ => Execution::Download(moved.device),
+                };
+            }
+        }
+        let mut needed = HashSet::new();
+        for moved in &self.moves {
+            let Some(step) = moved.source.step() else {
+                continue;
+            };
+            let source = self.executions[step];
+            let on_host = !matches!(source, Execution::Elided | Execution::Nothing);
+            if on_host && fetched(&self.executions[moved.step]) {
+                self.executions[moved.step] = moved.on_host;
+                needed.insert(step);
+            }
+        }
+        needed
+    }
+}
