@@ -313,7 +313,8 @@ impl Values {
 /// memory, and remembers that it uses it, too.
 ///
 /// On one stream the device keeps the order, if it makes the copy by itself, which it does with
-/// pinned memory. Otherwise the copy waits for others here.
+/// pinned memory. Otherwise the copy waits for others here. Memory that was pinned for one device may
+/// be so for all of its kind, so that of another device counts as pinned, too.
 fn in_turn(
     devices: &mut [DeviceState],
     device: usize,
@@ -322,7 +323,7 @@ fn in_turn(
     pinned: Option<usize>,
     by_device: Use,
 ) -> Result<&mut DeviceState> {
-    let by_itself = pinned == Some(device);
+    let by_itself = pinned.is_some();
     for (index, other) in devices.iter_mut().enumerate() {
         if index != device || !by_itself {
             other.before_host(storage, &range, by_device)?;
