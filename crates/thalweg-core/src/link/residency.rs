@@ -674,9 +674,10 @@ impl<'p> Follower<'p> {
     fn fetch_sources(&mut self) -> HashSet<usize> {
         let fetched = |execution: &Execution| matches!(execution, Execution::Fetch { .. });
         let mut moved_from: HashMap<usize, usize> = HashMap::new();
-        // From the end, for a source may be moved itself.
+        // From the end, for a source may be moved itself: then the one thing that is fetched of what
+        // is made of it counts for its own source.
         for moved in self.moves.iter().rev() {
-            if fetched(&self.executions[moved.step]) {
+            if fetched(&self.executions[moved.step]) || moved_from.get(&moved.step) == Some(&1) {
                 let count = moved_from.entry(moved.source.step()).or_default();
                 *count += 1;
                 if *count == 2 {
@@ -689,7 +690,9 @@ impl<'p> Follower<'p> {
         for moved in &self.moves {
             let source = self.executions[moved.source.step()];
             let on_host = !matches!(source, Execution::Elided | Execution::Nothing);
-            if on_host && fetched(&self.executions[moved.step]) {
+            let wanted =
+                fetched(&self.executions[moved.step]) || moved_from.get(&moved.step) == Some(&1);
+            if on_host && wanted {
                 self.executions[moved.step] = moved.on_host;
                 needed.insert(moved.source.step());
             }
