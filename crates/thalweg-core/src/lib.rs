@@ -35,7 +35,7 @@ mod value;
 pub use backend::{Backend, Call, Delegate, DelegateInstance, DelegateSpec};
 pub use device::{
     CallerStream, Device, DeviceAddress, DeviceId, DeviceInput, DeviceKind, DeviceMemory,
-    DeviceTensor, Mark, PinnedMemory, StreamHandle,
+    DeviceTensor, Mark, PinnedMemory, StreamHandle, Use,
 };
 pub use dtype::{Bool, DType, Element};
 pub use error::{Error, ErrorKind, Place, Result};
