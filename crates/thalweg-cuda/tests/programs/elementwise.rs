@@ -1,20 +1,27 @@
-//! A backend whose delegates compute `3 x + 1` on the device, on i32.
+//! Backends whose delegates compute something of each element, on the device of their arguments:
+//! `3 x + 1` on i32 (`affine`), or `x + 1` on f32 (`increment`).
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use thalweg_core::{Backend, Call, Delegate, DelegateInstance, DelegateSpec, Device as _, Result};
+use thalweg_core::{
+    Backend, Call, Delegate, DelegateInstance, DelegateSpec, Device as _, Result, bail,
+};
 use thalweg_cuda::{Argument, Device, Kernel, Launch, Module, Stream};
 use thalweg_simgpu::{Config, Sim};
 
-const PTX: &str = "
-.version 7.0
-.target sm_75
-.address_size 64
-.visible .entry affine(.param .u64 to, .param .u64 from, .param .u32 n)
+/// A kernel that does something with each element: `%d2` is where it is, `%d1` where the result
+/// goes.
+macro_rules! kernel {
+    ($name:literal, $body:literal) => {
+        concat!(
+            ".visible .entry ",
+            $name,
+            "(.param .u64 to, .param .u64 from, .param .u32 n)
 {
     .reg .pred %p1;
     .reg .b32 %r<8>;
+    .reg .f32 %f<2>;
     .reg .b64 %d<4>;
     ld.param.u64 %d1, [to];
     ld.param.u64 %d2, [from];
@@ -30,15 +37,31 @@ const PTX: &str = "
     mul.wide.u32 %d3, %r4, 4;
     add.u64 %d1, %d1, %d3;
     add.u64 %d2, %d2, %d3;
-    ld.global.u32 %r7, [%d2];
-    mad.lo.u32 %r7, %r7, 3, 1;
-    st.global.u32 [%d1], %r7;
+    ",
+            $body,
+            "
 done:
     ret;
 }
-\0";
+"
+        )
+    };
+}
 
-/// A session with the stand-in, which knows the kernel.
+const PTX: &str = concat!(
+    ".version 7.0\n.target sm_75\n.address_size 64\n",
+    kernel!(
+        "affine",
+        "ld.global.u32 %r7, [%d2]; mad.lo.u32 %r7, %r7, 3, 1; st.global.u32 [%d1], %r7;"
+    ),
+    kernel!(
+        "increment",
+        "ld.global.f32 %f1, [%d2]; add.rn.f32 %f1, %f1, 0f3F800000; st.global.f32 [%d1], %f1;"
+    ),
+    "\0"
+);
+
+/// A session with the stand-in, which knows the kernels.
 pub(crate) fn session() -> Sim {
     let sim = Sim::session(Config::seeded(0));
     sim.register_kernel("affine", &[8, 8, 4], |launch| {
@@ -51,52 +74,74 @@ pub(crate) fn session() -> Sim {
         }
         Ok(())
     });
+    sim.register_kernel("increment", &[8, 8, 4], |launch| {
+        let (to, from): (u64, u64) = (launch.argument(0)?, launch.argument(1)?);
+        let n = launch.argument::<u32>(2)? as usize;
+        if to == from {
+            launch
+                .update::<f32>(to, n)?
+                .iter_mut()
+                .for_each(|x| *x += 1.0);
+            return Ok(());
+        }
+        let from = launch.read::<f32>(from, n)?;
+        let to = launch.write::<f32>(to, n)?;
+        for (to, x) in to.iter_mut().zip(from) {
+            *to = x + 1.0;
+        }
+        Ok(())
+    });
     sim
 }
 
 /// The backend, its delegates, and their instances.
 #[derive(Clone)]
-pub(crate) struct Affine {
-    device: Device,
-    kernel: Arc<Kernel>,
+pub(crate) struct Elementwise {
+    on: Arc<[(Device, Kernel)]>,
 }
 
-impl Affine {
-    pub(crate) fn new(device: &Device) -> Result<Self> {
-        // SAFETY: PTX that ends with a zero.
-        let module = unsafe { Module::load(device, PTX.as_bytes()) }?;
+impl Elementwise {
+    /// Delegates that run a kernel, on each of some devices.
+    pub(crate) fn new(devices: &[Device], kernel: &str) -> Result<Self> {
+        let load = |device: &Device| -> Result<_> {
+            // SAFETY: PTX that ends with a zero.
+            let module = unsafe { Module::load(device, PTX.as_bytes()) }?;
+            Ok((device.clone(), module.kernel(kernel)?))
+        };
         Ok(Self {
-            device: device.clone(),
-            kernel: Arc::new(module.kernel("affine")?),
+            on: devices.iter().map(load).collect::<Result<_>>()?,
         })
     }
 }
 
-impl Backend for Affine {
+impl Backend for Elementwise {
     fn load(&self, _: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
         Ok(Arc::new(self.clone()))
     }
 }
 
-impl Delegate for Affine {
+impl Delegate for Elementwise {
     fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
         Ok(Box::new(self.clone()))
     }
 }
 
-impl DelegateInstance for Affine {
+impl DelegateInstance for Elementwise {
     fn execute(&mut self, call: &mut Call<'_>) -> Result<()> {
         let x = call.device_tensor(0)?;
-        let (from, sizes) = (x.address(), x.sizes().to_vec());
+        let (id, from, sizes) = (x.device(), x.address(), x.sizes().to_vec());
+        let Some((device, kernel)) = self.on.iter().find(|(device, _)| device.id() == id) else {
+            bail!(MissingDevice, "there is no kernel on {id}");
+        };
         let out = call.device_output(1, &sizes)?;
         let (to, n) = (out.address(), (out.len() / 4) as u32);
-        let handle = call.stream(self.device.id())?;
+        let handle = call.stream(id)?;
         // SAFETY: the stream of the call, which lives for as long.
-        let stream = unsafe { Stream::borrow(&self.device, handle.0 as *mut c_void) };
+        let stream = unsafe { Stream::borrow(device, handle.0 as *mut c_void) };
         let arguments = [Argument::U64(to.0), Argument::U64(from.0), Argument::U32(n)];
         let mut work = stream.work()?;
         // SAFETY: the arguments are those of the kernel, and the core checked both places.
-        unsafe { work.launch(&self.kernel, &Launch::for_elements(n), &arguments) }?;
+        unsafe { work.launch(kernel, &Launch::for_elements(n), &arguments) }?;
         work.finish()?;
         Ok(())
     }

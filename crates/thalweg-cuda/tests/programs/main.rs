@@ -1,11 +1,18 @@
 //! Programs with memory on a device, run by the core through this crate, on the stand-in driver or,
 //! with `THALWEG_TEST_DRIVER=real`, on the machine's.
 
-mod affine;
+mod elementwise;
+mod hopping;
+#[path = "../../../thalweg-core/tests/hops/mod.rs"]
+mod hops;
+mod order;
+#[path = "../../../thalweg-core/tests/programs/mod.rs"]
+mod programs;
+mod random;
 
 use std::sync::Arc;
 
-use affine::{Affine, session};
+use elementwise::{Elementwise, session};
 use thalweg_core::{
     Device as _, DeviceId, DeviceInput, DeviceKind, Kernel, KernelCall, KernelRegistry,
     LoadOptions, Method, Moved, Program, Result, RunOptions, Runtime, Tensor, bail,
@@ -93,7 +100,10 @@ fn load(device: &Device, program: &thalweg_format::Program<'_>, every: bool) -> 
     let bytes = program.to_bytes(&WriteOptions::default())?;
     let runtime = Runtime::builder()
         .kernels(&kernels()?)
-        .backend("Affine", Affine::new(device)?)
+        .backend(
+            "Affine",
+            Elementwise::new(std::slice::from_ref(device), "affine")?,
+        )
         .device(Arc::new(device.clone()))
         .build();
     runtime.load_bytes(bytes, &LoadOptions::new().every_copy(every))
