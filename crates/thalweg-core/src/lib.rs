@@ -35,7 +35,7 @@ mod value;
 pub use backend::{Backend, Call, Delegate, DelegateInstance, DelegateSpec};
 pub use device::{
     CallerStream, Device, DeviceAddress, DeviceId, DeviceInput, DeviceKind, DeviceMemory,
-    DeviceTensor, Mark, PinnedMemory, StreamHandle,
+    DeviceTensor, Mark, PinnedMemory, StreamHandle, Use,
 };
 pub use dtype::{Bool, DType, Element};
 pub use error::{Error, ErrorKind, Place, Result};
@@ -43,7 +43,7 @@ pub use half::{bf16, f16};
 pub use info::{MethodInfo, ShapeKind, TensorInfo, ValueInfo};
 pub use invoke::Argument;
 pub use kernel::{Kernel, KernelCall, KernelFn, KernelRegistry, Moved, MovesFn, StaticCall};
-pub use link::Missing;
+pub use link::{BroughtTo, How, KeptInfo, Missing, Schedule, ScheduledStep};
 pub use memory::{Arguments, TensorList};
 pub use method::{Method, MethodOptions, Outputs};
 pub use num_complex::{Complex32, Complex64};

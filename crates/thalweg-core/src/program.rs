@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::data::ProgramData;
-use crate::link::{LinkedMethod, Missing};
+use crate::link::{LinkedMethod, Missing, Schedule};
 use crate::memory::FileBytes;
 use crate::plan::{self, MethodPlan};
 use crate::{LoadOptions, Method, MethodInfo, MethodOptions, Result, Runtime, bail};
@@ -105,6 +105,17 @@ impl Program {
     /// If there is no such method.
     pub fn method_info(&self, name: &str) -> Result<MethodInfo> {
         Ok(MethodInfo::new(&self.entry(name)?.plan))
+    }
+
+    /// How the instructions of a method run: which copies are made, and what stays on a device.
+    /// Looks up its operators and loads its delegates, as the first instance does.
+    ///
+    /// # Errors
+    /// If there is no such method, or what it needs is missing.
+    pub fn schedule(&self, name: &str) -> Result<Schedule> {
+        let entry = self.entry(name)?;
+        let linked = self.linked(entry).map_err(|error| error.in_method(name))?;
+        Ok(linked.schedule())
     }
 
     /// What a method needs and this program's runtime does not have. Making an instance fails

@@ -14,7 +14,8 @@ mod pending;
 mod tensor;
 
 pub(crate) use calls::DeviceState;
-pub(crate) use pending::{Pending, Use};
+pub(crate) use pending::Pending;
+pub use pending::Use;
 pub use tensor::{DeviceInput, DeviceTensor};
 
 use std::fmt;
@@ -177,6 +178,14 @@ pub unsafe trait PinnedMemory: Send + Sync {
     /// Whether it has none.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Takes note that the host is about to use `len` bytes from `offset` on.
+    ///
+    /// Only builds with debug assertions say so, each time. It is for drivers that check whether
+    /// the host has waited for what the device does there; others have nothing to do.
+    fn host_access(&self, offset: usize, len: usize, by_host: Use) {
+        let _ = (offset, len, by_host);
     }
 }
 

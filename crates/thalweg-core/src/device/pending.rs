@@ -15,8 +15,10 @@ pub(crate) struct Pending {
 
 /// How memory is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
+pub enum Use {
+    /// It is looked at.
     Read,
+    /// It is changed, or looked at and changed.
     Write,
 }
 

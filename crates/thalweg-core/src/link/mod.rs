@@ -6,6 +6,7 @@
 mod check;
 mod missing;
 mod residency;
+mod schedule;
 mod steps;
 mod storages;
 mod written;
@@ -16,6 +17,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use missing::Missing;
+pub use schedule::{BroughtTo, How, KeptInfo, Schedule, ScheduledStep};
+
 pub(crate) use residency::{DeviceCopy, Kept, KeptAction, PlacedStorage, Places};
 pub(crate) use steps::Execution;
 

@@ -21,7 +21,7 @@ pub(crate) enum Execution {
     /// As a copy of its first argument, on a device, to its second, on the host.
     Download(usize),
     /// As a copy within a device.
-    Copy,
+    Copy(usize),
     /// As a copy of memory of a device to this value, on the host.
     Fetch {
         device: usize,
@@ -70,7 +70,7 @@ pub(super) fn executions(
             match (index(device_of(plan, from)), index(device_of(plan, to))) {
                 (None, Some(device)) => return Execution::Upload(device),
                 (Some(device), None) => return Execution::Download(device),
-                (Some(from), Some(to)) if from == to => return Execution::Copy,
+                (Some(from), Some(to)) if from == to => return Execution::Copy(from),
                 _ => {}
             }
         }

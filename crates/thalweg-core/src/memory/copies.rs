@@ -1,7 +1,6 @@
 //! Copies between the host and a device, on the stream of a call.
 
 use std::ops::Range;
-use std::ptr;
 
 use super::storage::Place;
 use super::{Lending, Sides, Slot, StorageId, TensorId, Values};
@@ -55,12 +54,8 @@ impl Values {
                 "an input is not copied from the host to a device"
             );
         };
-        let lent = self.place_in(lent, 0, len)?;
-        let Place::Host { data: bytes, .. } = lent else {
-            bail!(Internal, "a caller's memory is on a device");
-        };
-        if pinned != Some(device) || !writable {
-            return Self::upload_from(devices, lent, to);
+        if pinned.is_none() || !writable {
+            return Self::upload_from(devices, self.place_in(lent, 0, len)?, to);
         }
         for start in (0..len).step_by(PART) {
             let part = PART.min(len - start);
@@ -71,14 +66,12 @@ impl Values {
                     device.before_host(storage, &range, Use::Write)?;
                 }
             }
+            self.stage(lent, start, storage, range.clone())?;
             let state = in_turn(devices, device, storage, range, pinned, Use::Read)?;
             let stream = state.stream();
-            // SAFETY: all three have `len` bytes. No view of the place is out, since no kernel runs,
-            // no copy reads it, and the caller's memory is apart from the instance's. Then as for
-            // other uploads.
+            // SAFETY: both places were checked to have `len` bytes; then as for other uploads.
             unsafe {
                 let staged = data.add(start);
-                ptr::copy_nonoverlapping(bytes.add(start), staged, part);
                 state
                     .device
                     .upload(address.offset(start), staged, part, stream)?;
@@ -440,7 +433,8 @@ impl Values {
 /// memory, and remembers that it uses it, too.
 ///
 /// On one stream the device keeps the order, if it makes the copy by itself, which it does with
-/// pinned memory. Otherwise the copy waits for others here.
+/// pinned memory. Otherwise the copy waits for others here. Memory that was pinned for one device may
+/// be so for all of its kind, so that of another device counts as pinned, too.
 fn in_turn(
     devices: &mut [DeviceState],
     device: usize,
@@ -449,7 +443,7 @@ fn in_turn(
     pinned: Option<usize>,
     by_device: Use,
 ) -> Result<&mut DeviceState> {
-    let by_itself = pinned == Some(device);
+    let by_itself = pinned.is_some();
     for (index, other) in devices.iter_mut().enumerate() {
         if index != device || !by_itself {
             other.before_host(storage, &range, by_device)?;

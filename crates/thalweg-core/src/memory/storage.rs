@@ -9,7 +9,7 @@ use std::sync::Arc;
 use thalweg_format::ShapeDynamism;
 
 use super::{Block, FileBytes, SharedBlock, Sides};
-use crate::device::{DeviceAddress, DeviceMemory, PinnedMemory};
+use crate::device::{DeviceAddress, DeviceMemory, PinnedMemory, Use};
 use crate::plan::PlannedTensor;
 use crate::tensor;
 use crate::{DType, Result, Scalar, TensorView, ValueId, bail, ensure};
@@ -131,7 +131,7 @@ enum Owner {
     /// The instance, for memory that a device copies from and to by itself. With the index of the
     /// device.
     Pinned {
-        _memory: Box<dyn PinnedMemory>,
+        memory: Box<dyn PinnedMemory>,
         device: usize,
     },
     /// The instance, for memory of the device with this index. The host cannot use it.
@@ -232,10 +232,7 @@ impl Storage {
             data: NonNull::new(memory.as_ptr()).unwrap_or(NonNull::<u64>::dangling().cast()),
             len: memory.len(),
             writable: true,
-            owner: Owner::Pinned {
-                _memory: memory,
-                device,
-            },
+            owner: Owner::Pinned { memory, device },
         }
     }
 
@@ -382,6 +379,7 @@ impl Storage {
     /// storage grow or go away.
     #[inline]
     pub(super) unsafe fn bytes<'a>(&self, offset: usize, len: usize) -> &'a [u8] {
+        self.accessed(offset, len, Use::Read);
         // SAFETY: within the storage, initialized (blocks start as zeros), and see above.
         unsafe { slice::from_raw_parts(self.data.as_ptr().add(offset), len) }
     }
@@ -390,8 +388,20 @@ impl Storage {
     /// As for `bytes`, the storage is writable, and nobody else reads these bytes either.
     #[inline]
     pub(super) unsafe fn bytes_mut<'a>(&self, offset: usize, len: usize) -> &'a mut [u8] {
+        self.accessed(offset, len, Use::Write);
         // SAFETY: as above.
         unsafe { slice::from_raw_parts_mut(self.data.as_ptr().add(offset), len) }
+    }
+
+    /// Tells memory that a device reaches by itself that the host is about to use it.
+    #[inline]
+    fn accessed(&self, offset: usize, len: usize, by_host: Use) {
+        if !cfg!(debug_assertions) {
+            return;
+        }
+        if let Owner::Pinned { memory, .. } = &self.owner {
+            memory.host_access(offset, len, by_host);
+        }
     }
 }
 
@@ -614,6 +624,28 @@ impl Values {
         // SAFETY: checked; `&mut self` excludes every other view of the instance's memory, and
         // `bytes` cannot be a part of it.
         unsafe { storage.bytes_mut(tensor.offset, len) }.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Copies bytes from one storage to another, while no kernel runs, and no copy uses them.
+    pub(super) fn stage(
+        &mut self,
+        from: StorageId,
+        start: usize,
+        to: StorageId,
+        range: Range<usize>,
+    ) -> Result<()> {
+        let len = range.len();
+        ensure!(from != to, Internal, "memory is copied to itself");
+        // SAFETY: `&mut self` excludes every other view, and the two storages are different memory.
+        unsafe {
+            let from = &*self.storages[from.0 as usize].get();
+            let to = &*self.storages[to.0 as usize].get();
+            from.check(start, len)?;
+            to.check(range.start, len)?;
+            to.bytes_mut(range.start, len)
+                .copy_from_slice(from.bytes(start, len));
+        }
         Ok(())
     }
 

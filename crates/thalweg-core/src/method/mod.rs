@@ -363,7 +363,7 @@ impl Instance {
                             values.copy_parts(devices, &places.copies[copy], ids)
                         }
                         Execution::Download(_) => values.download(devices, ids[0], ids[1]),
-                        Execution::Copy => values.copy_on_device(devices, ids[0], ids[1]),
+                        Execution::Copy(_) => values.copy_on_device(devices, ids[0], ids[1]),
                         Execution::Fetch {
                             device,
                             storage,

@@ -121,14 +121,14 @@ struct Memory {
 impl Memory {
     fn new(len: usize) -> Self {
         Self {
-            words: vec![0; len.div_ceil(8) + 8].into(),
+            words: vec![0; len.div_ceil(8) + 32].into(),
             len,
         }
     }
 
     fn start(&self) -> *mut u8 {
         let address = self.words.as_ptr().cast_mut().cast::<u8>();
-        address.wrapping_add(address.align_offset(64))
+        address.wrapping_add(address.align_offset(256))
     }
 }
 
@@ -318,6 +318,46 @@ impl CallerStream for Chosen {
 
     fn handle(&self) -> StreamHandle {
         StreamHandle(self.0)
+    }
+}
+
+/// A backend whose delegates add 1 to a tensor of f32, on the device, in place.
+#[allow(dead_code, reason = "some tests update nothing")]
+pub(crate) struct Update(pub(crate) Arc<Shared>);
+
+impl Backend for Update {
+    fn load(&self, _: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
+        Ok(Arc::new(Self(self.0.clone())))
+    }
+}
+
+impl Delegate for Update {
+    fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
+        Ok(Box::new(Self(self.0.clone())))
+    }
+
+    fn aliases(&self) -> Vec<(usize, usize)> {
+        vec![(1, 0)]
+    }
+}
+
+impl DelegateInstance for Update {
+    fn execute(&mut self, call: &mut Call<'_>) -> Result<()> {
+        let sizes = call.device_tensor(0)?.sizes().to_vec();
+        let (from, len) = {
+            let x = call.device_tensor(0)?;
+            (x.address(), x.len())
+        };
+        let to = call.device_output(1, &sizes)?.address();
+        let stream = call.stream(LATE)?;
+        let (to, from) = (to.0 as *mut u8, from.0 as *const u8);
+        if to.cast_const() != from {
+            let addresses = Addresses(to, from);
+            self.0.push(stream, move || addresses.copy(len));
+        }
+        let addresses = Addresses(to, to);
+        self.0.push(stream, move || addresses.increment(len / 4));
+        Ok(())
     }
 }
 

@@ -79,7 +79,7 @@ impl PinnedMemory {
 
     /// The bytes, for as long as the host holds them.
     pub(crate) fn bytes<'a>(&'a self, hold: &'a HostHold) -> &'a [u8] {
-        self.accessed(false);
+        self.accessed(0, self.len, false);
         assert!(hold.reads_or_writes(self.data), "a hold on other memory");
         // SAFETY: the memory is initialized. While the hold lasts, no work that writes it is
         // accepted, what was accepted before is over, and nobody else on the host writes it.
@@ -88,20 +88,21 @@ impl PinnedMemory {
 
     /// The bytes, to write them.
     pub(crate) fn bytes_mut<'a>(&'a self, hold: &'a mut HostHold) -> &'a mut [u8] {
-        self.accessed(true);
+        self.accessed(0, self.len, true);
         assert!(hold.writes(self.data), "a hold on other memory");
         // SAFETY: as above, and there is one hold that writes, borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.data.as_ptr(), self.len) }
     }
 
-    /// Tells the stand-in, if that is the driver, that the host looks at the memory.
-    fn accessed(&self, write: bool) {
+    /// Tells the stand-in, if that is the driver, that the host is about to use a range.
+    pub(crate) fn accessed(&self, offset: usize, len: usize, write: bool) {
         if !cfg!(debug_assertions) {
             return;
         }
         if let Some(observe) = self.context.table().observer() {
+            let start = self.data.as_ptr().wrapping_add(offset).cast();
             // SAFETY: the function only compares the range with what it knows.
-            let _ = unsafe { observe(self.data.as_ptr().cast(), self.len, u32::from(write)) };
+            let _ = unsafe { observe(start, len, u32::from(write)) };
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use thalweg_core::{
     CallerStream, Device as ProgramDevice, DeviceAddress, DeviceId, DeviceKind,
-    DeviceMemory as ProgramMemory, Mark, PinnedMemory as ProgramPinnedMemory, Result,
+    DeviceMemory as ProgramMemory, Mark, PinnedMemory as ProgramPinnedMemory, Result, Use,
 };
 
 use super::{Context, EventHandle, StreamHandle};
@@ -148,6 +148,10 @@ unsafe impl ProgramPinnedMemory for Pinned {
 
     fn len(&self) -> usize {
         self.0.len()
+    }
+
+    fn host_access(&self, offset: usize, len: usize, by_host: Use) {
+        self.0.accessed(offset, len, by_host == Use::Write);
     }
 }
 

@@ -135,11 +135,13 @@ impl Follower<'_> {
     fn fetch_sources(&mut self) -> HashSet<usize> {
         let fetched = |execution: &Execution| matches!(execution, Execution::Fetch { .. });
         let mut moved_from: HashMap<usize, usize> = HashMap::new();
-        // From the end, for a source may be moved itself.
+        // From the end, for a source may be moved itself: then the one thing that is fetched of what
+        // is made of it counts for its own source.
         for index in (0..self.moves.len()).rev() {
             let moved = &self.moves[index];
-            let (Some(step), true) = (moved.source.step(), fetched(&self.executions[moved.step]))
-            else {
+            let wanted =
+                fetched(&self.executions[moved.step]) || moved_from.get(&moved.step) == Some(&1);
+            let (Some(step), true) = (moved.source.step(), wanted) else {
                 continue;
             };
             let count = moved_from.entry(step).or_default();
@@ -163,7 +165,9 @@ impl Follower<'_> {
             };
             let source = self.executions[step];
             let on_host = !matches!(source, Execution::Elided | Execution::Nothing);
-            if on_host && fetched(&self.executions[moved.step]) {
+            let wanted =
+                fetched(&self.executions[moved.step]) || moved_from.get(&moved.step) == Some(&1);
+            if on_host && wanted {
                 self.executions[moved.step] = moved.on_host;
                 needed.insert(step);
             }

@@ -324,7 +324,7 @@ impl<'p> Follower<'p> {
         match self.executions[self.now] {
             Execution::Upload(device) => self.upload(device, arguments[0], arguments[1]),
             Execution::Download(device) => self.download(device, arguments[0], arguments[1]),
-            Execution::Copy => {
+            Execution::Copy(_) => {
                 let from = self.part(arguments[0])?;
                 self.touch(from, self.now);
                 self.define(arguments[1])
@@ -354,7 +354,11 @@ impl<'p> Follower<'p> {
         }
         if let Some((shadow, part)) = self.shadow_on(&region, device) {
             let same = self.shadows[shadow].region == region;
-            self.bring_to_device(part, self.shadows[shadow].since);
+            let own = self
+                .kept(&region)
+                .is_some_and(|k| self.keeping[k].buffer == part.buffer);
+            let since = self.shadows[shadow].since;
+            self.bring_to_device(part, if own { self.now } else { since });
             self.touch(part, self.now);
             if part.offset.is_multiple_of(ALIGN) {
                 self.tensors.insert(to, part);
@@ -476,31 +480,21 @@ impl<'p> Follower<'p> {
         if !self.straight || self.unaliased.contains(&alias) || !whole {
             return Some(false);
         }
-        let needed = |shadow: &Shadow| {
-            let here = shadow
-                .on_device
-                .is_some_and(|(_, p)| p.buffer == part.buffer);
-            here && matches!(
-                shadow.source,
-                Some(Source::Download { .. } | Source::Part { .. })
-            )
-        };
         match self.buffers[part.buffer].home {
             Home::Kept(k) => {
                 self.act(k, KeptAction::ToDevice);
                 self.act(k, KeptAction::DeviceOnly);
-                self.overwrite(part.buffer, Blame::Alias(alias))?;
+                self.overwrite(part.buffer, Blame::Alias(alias));
                 let region = self.keeping[k].candidate.region.clone();
                 // Until the program says that the buffer becomes the result, nobody may look.
                 self.shadows.retain(|shadow| shadow.region != region);
                 self.keeping[k].updated_by = Some(alias);
             }
-            _ if self.shadows.iter().any(needed) => return Some(false),
             Home::Input(input, _) => {
                 self.updated_inputs.insert(input);
-                self.overwrite(part.buffer, Blame::Alias(alias))?;
+                self.overwrite(part.buffer, Blame::Alias(alias));
             }
-            _ => self.overwrite(part.buffer, Blame::Alias(alias))?,
+            _ => self.overwrite(part.buffer, Blame::Alias(alias)),
         }
         self.tensors.insert(output, part);
         self.touch(part, self.now);
@@ -512,12 +506,16 @@ impl<'p> Follower<'p> {
         if signature.is_view() {
             return self.view(arguments);
         }
-        if self.moves(operator, arguments)? {
+        let moved = self.moved(operator, arguments);
+        if let Some(moved) = moved
+            && self.moves(moved, arguments)?
+        {
             return Some(());
         }
         let writes = signature.writes();
         for (parameter, &argument) in signature.parameters().iter().zip(arguments) {
-            if !parameter.written || !parameter.keyword {
+            // What is moved fills its target, and does not look at what was there.
+            if !parameter.written || !(parameter.keyword || moved.is_some()) {
                 self.read(argument)?;
             }
         }
@@ -550,21 +548,22 @@ impl<'p> Follower<'p> {
         Some(())
     }
 
-    /// An operator that only moves a whole range: if a device has what it moves, the device has
-    /// the result. Whether that is so.
-    fn moves(&mut self, operator: usize, arguments: &[ValueId]) -> Option<bool> {
+    /// What an operator moves to which of its arguments, if all that it does is to move bytes.
+    fn moved(&self, operator: usize, arguments: &[ValueId]) -> Option<(Moved, usize)> {
         let kernel = &self.kernels[operator];
         let call = StaticCall::new(self.plan, arguments, self.changing);
-        let (Some(moved), &[position]) = (kernel.moved(&call), kernel.signature().writes()) else {
-            return Some(false);
+        let moved = kernel.moved(&call)?;
+        let &[position] = kernel.signature().writes() else {
+            return None;
         };
-        if !fits(&call, moved, usize::from(position)) {
-            return Some(false);
-        }
-        let (from, to) = (
-            *arguments.get(moved.from)?,
-            *arguments.get(usize::from(position))?,
-        );
+        let to = usize::from(position);
+        fits(&call, moved, to).then_some((moved, to))
+    }
+
+    /// An operator that only moves a whole range: if a device has what it moves, the device has
+    /// the result. Whether that is so.
+    fn moves(&mut self, (moved, to): (Moved, usize), arguments: &[ValueId]) -> Option<bool> {
+        let (from, to) = (*arguments.get(moved.from)?, *arguments.get(to)?);
         let (source, target) = (self.region(from)?, self.region(to)?);
         let bytes = target.bytes.len();
         let start = source.bytes.start.checked_add(moved.offset)?;
@@ -678,10 +677,22 @@ impl<'p> Follower<'p> {
             self.learn_kept(k);
             return Some(true);
         }
-        if part.buffer == own {
-            return Some(false);
-        }
         self.check_update(target)?;
+        if part.buffer == own {
+            if part != there || *target != region {
+                // It would move within itself.
+                self.blame = Some(Blame::Kept(self.keeping[k].candidate.clone()));
+                return None;
+            }
+            // It is what the device has there, whatever the host has written since.
+            if self.shadow_on(&region, device).is_none() {
+                self.act_after(k, KeptAction::DeviceOnly);
+            }
+            self.write_region_but(target, k)?;
+            self.executions[self.now] = Execution::Nothing;
+            self.learn_kept(k);
+            return Some(true);
+        }
         let partly = *target != region;
         if partly {
             self.act(k, KeptAction::ToDevice);
@@ -690,7 +701,7 @@ impl<'p> Follower<'p> {
             self.act(k, KeptAction::DeviceWrites);
         }
         self.write_region_but(target, k)?;
-        self.overwrite(own, Blame::Kept(self.keeping[k].candidate.clone()))?;
+        self.overwrite(own, Blame::Kept(self.keeping[k].candidate.clone()));
         self.copy(device, part, there, target.bytes.len(), false);
         if !partly {
             self.act_after(k, KeptAction::DeviceOnly);
@@ -740,7 +751,7 @@ impl<'p> Follower<'p> {
         } = &self.keeping[k];
         let (candidate, buffer) = (candidate.clone(), *buffer);
         self.fetch(&candidate.region)?;
-        self.overwrite(buffer, Blame::Kept(candidate))?;
+        self.overwrite(buffer, Blame::Kept(candidate));
         self.act(k, KeptAction::ToDevice);
         self.learn_kept(k);
         if let Some(shadow) = self.shadows.last_mut() {
@@ -773,26 +784,20 @@ impl<'p> Follower<'p> {
     }
 
     /// The memory of a buffer is written anew: whoever relies on what was there is told so.
-    fn overwrite(&mut self, buffer: usize, blame: Blame) -> Option<()> {
+    fn overwrite(&mut self, buffer: usize, blame: Blame) {
         let stale = self.tensors.extract_if(|_, part| part.buffer == buffer);
         self.stale
             .extend(stale.map(|(id, part)| (id, (part, blame.clone()))));
-        for index in 0..self.shadows.len() {
-            let shadow = &self.shadows[index];
-            let here = shadow
+        // What the host would get from there, it gets by an instruction before this one.
+        for shadow in &mut self.shadows {
+            if shadow
                 .on_device
-                .is_some_and(|(_, part)| part.buffer == buffer);
-            if !here {
-                continue;
+                .is_some_and(|(_, part)| part.buffer == buffer)
+            {
+                shadow.on_device = None;
             }
-            // What the host would get from there, it gets now; what is kept is what is written.
-            if !matches!(shadow.source, Some(Source::Kept(_) | Source::Input(_))) {
-                self.provide(index)?;
-            }
-            self.shadows[index].on_device = None;
         }
         self.shadows.retain(Shadow::is_known);
-        Some(())
     }
 
     /// The host reads a value: whatever of it only a device has is fetched.

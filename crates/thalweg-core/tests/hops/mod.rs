@@ -1,0 +1,278 @@
+//! Programs that go to a device and back, hop by hop: made step by step, or at random.
+//!
+//! Tests of other crates that run such programs include this file, and `programs`, too.
+
+#![allow(dead_code, reason = "every test file uses some of it")]
+
+use thalweg_core::{
+    DeviceId, DeviceKind, Kernel, KernelCall, KernelRegistry, Moved, Result, StaticCall, bail,
+};
+use thalweg_format::{ExtraTensorInfo, MethodBuilder, Program, ProgramBuilder, ScalarType};
+
+use crate::programs::tensor_mut;
+
+pub(crate) const UPLOAD: &str = "et_copy::_h2d_copy.out";
+pub(crate) const DOWNLOAD: &str = "et_copy::_d2h_copy.out";
+const VIEW: &str = "executorch_prim::et_view.default";
+
+/// A device by its index.
+pub(crate) const fn cuda(index: i8) -> DeviceId {
+    DeviceId {
+        kind: DeviceKind::Cuda,
+        index,
+    }
+}
+
+/// A method under construction, on tensors of two elements a row. Its delegates, of the backends
+/// `Increment` and `Update`, add 1 on the device of their arguments; `Update` does it in place.
+pub(crate) struct Maker {
+    program: ProgramBuilder,
+    pub(crate) forward: MethodBuilder,
+    /// One for each device.
+    arenas: Vec<u32>,
+    /// The device that memory is made on, among them.
+    pub(crate) at: usize,
+    delegate: u32,
+    update: u32,
+}
+
+impl Maker {
+    pub(crate) fn new() -> Self {
+        Self::on(&[cuda(0)])
+    }
+
+    pub(crate) fn on(devices: &[DeviceId]) -> Self {
+        let mut program = ProgramBuilder::new();
+        let payload = program.payload(vec![0]);
+        let mut forward = MethodBuilder::new("forward");
+        Self {
+            arenas: devices.iter().map(|&id| forward.arena(id)).collect(),
+            at: 0,
+            delegate: forward.delegate("Increment", payload, &[]),
+            update: forward.delegate("Update", payload, &[]),
+            program,
+            forward,
+        }
+    }
+
+    pub(crate) fn host(&mut self, rows: u32) -> u32 {
+        self.forward.tensor(ScalarType::Float, &[rows, 2])
+    }
+
+    pub(crate) fn input(&mut self, rows: u32) -> u32 {
+        let x = self.host(rows);
+        self.forward.input(x);
+        x
+    }
+
+    pub(crate) fn device(&mut self, rows: u32) -> u32 {
+        self.forward
+            .tensor_in(self.arenas[self.at], ScalarType::Float, &[rows, 2])
+    }
+
+    pub(crate) fn upload(&mut self, x: u32, rows: u32) -> u32 {
+        let to = self.device(rows);
+        self.forward.call(UPLOAD, &[x, to, to]);
+        to
+    }
+
+    pub(crate) fn download(&mut self, x: u32, rows: u32) -> u32 {
+        let to = self.host(rows);
+        self.forward.call(DOWNLOAD, &[x, to, to]);
+        to
+    }
+
+    pub(crate) fn increment(&mut self, x: u32, rows: u32) -> u32 {
+        let out = self.device(rows);
+        self.forward.call_delegate(self.delegate, &[x, out]);
+        out
+    }
+
+    pub(crate) fn increment_in_place(&mut self, x: u32) {
+        self.forward.call_delegate(self.delegate, &[x, x]);
+    }
+
+    /// Up, plus one, and down again.
+    pub(crate) fn hop(&mut self, x: u32, rows: u32) -> u32 {
+        let up = self.upload(x, rows);
+        let out = self.increment(up, rows);
+        self.download(out, rows)
+    }
+
+    /// The same, by a delegate that updates its argument in place.
+    pub(crate) fn update(&mut self, x: u32, rows: u32) -> u32 {
+        let (up, out) = (self.upload(x, rows), self.device(rows));
+        self.forward.call_delegate(self.update, &[up, out]);
+        self.download(out, rows)
+    }
+
+    pub(crate) fn copy_to(&mut self, target: u32, x: u32) {
+        self.forward.call("t::copy_", &[target, x, target]);
+    }
+
+    pub(crate) fn clone_of(&mut self, x: u32, rows: u32) -> u32 {
+        let out = self.host(rows);
+        self.forward.call("t::clone.out", &[x, out, out]);
+        out
+    }
+
+    pub(crate) fn rows_of(&mut self, x: u32, start: i64, rows: u32) -> u32 {
+        let start = self.forward.int(start);
+        let out = self.host(rows);
+        self.forward.call("t::rows.out", &[x, start, out, out]);
+        out
+    }
+
+    pub(crate) fn view_of(&mut self, x: u32, rows: u32) -> u32 {
+        let sizes = self.forward.int_list(&[i64::from(rows), 2]);
+        let out = self.forward.unplanned_tensor(ScalarType::Float, &[rows, 2]);
+        self.forward.call(VIEW, &[x, sizes, out]);
+        out
+    }
+
+    pub(crate) fn name(&mut self, x: u32, name: &'static str) {
+        tensor_mut(&mut self.forward, x).extra = Some(ExtraTensorInfo {
+            fully_qualified_name: Some(name.into()),
+            ..ExtraTensorInfo::default()
+        });
+    }
+
+    pub(crate) fn double(&mut self, x: u32) {
+        let two = self.forward.double(2.0);
+        self.forward.call("t::scale_", &[x, two, x]);
+    }
+
+    pub(crate) fn build(mut self) -> Program<'static> {
+        self.program.method(self.forward);
+        self.program.build().unwrap()
+    }
+}
+
+/// Delegates, operators of the host, moves and state, in any order.
+pub(crate) fn random_program(seed: u64, devices: &[DeviceId]) -> Program<'static> {
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
+    let mut m = Maker::on(devices);
+    let x = m.host(4);
+    m.forward.input(x);
+    let total = m.forward.state(ScalarType::Float, &[4, 2], 0);
+    if seed.is_multiple_of(2) {
+        m.name(total, "total");
+    }
+    let other = m.forward.state(ScalarType::Float, &[4, 2], 0);
+    if seed.is_multiple_of(3) {
+        m.name(other, "other");
+    }
+    let mut values = vec![(x, 4), (total, 4), (other, 4)];
+    // The input is the caller's; what is made of it may be written.
+    let first = m.clone_of(x, 4);
+    values.push((first, 4));
+    values.push((m.hop(first, 4), 4));
+    // A part that a condition may skip, and what was there before it.
+    let mut skipped: Option<(u32, usize)> = None;
+    for _ in 0..random.below(18) + 3 {
+        let (value, rows) = values[random.below(values.len())];
+        if devices.len() > 1 {
+            m.at = random.below(devices.len());
+        }
+        match random.below(13) {
+            0..=2 => values.push((m.hop(value, rows), rows)),
+            3 => values.push((m.clone_of(value, rows), rows)),
+            4 if rows > 1 => {
+                let start = random.below(rows as usize - 1) as i64;
+                let rows = rows - start as u32 - random.below(2) as u32;
+                values.push((m.rows_of(value, start, rows.max(1)), rows.max(1)));
+            }
+            5 => values.push((m.view_of(value, rows), rows)),
+            6 if value != x => m.double(value),
+            7 => {
+                let out = m.host(rows);
+                m.forward.call("t::add.out", &[value, value, out, out]);
+                values.push((out, rows));
+            }
+            8 if rows == 4 && value != total => m.copy_to(total, value),
+            9 if rows == 4 && value != other => m.copy_to(other, value),
+            10 => {
+                let state = [total, other][random.below(2)];
+                let y = m.update(state, 4);
+                if random.below(4) > 0 {
+                    m.copy_to(state, y);
+                }
+                values.push((y, 4));
+            }
+            11 => values.push((m.update(value, rows), rows)),
+            12 if seed.is_multiple_of(5) => match skipped.take() {
+                None => {
+                    let condition = m.forward.bool(random.below(2) == 0);
+                    skipped = Some((m.forward.jump_if_false(condition, 0), values.len()));
+                }
+                Some((jump, known)) => {
+                    m.forward.land(jump);
+                    // What may not have been computed is not used.
+                    values.truncate(known);
+                }
+            },
+            _ => {}
+        }
+    }
+    if let Some((jump, known)) = skipped {
+        m.forward.land(jump);
+        values.truncate(known);
+    }
+    for _ in 0..3 {
+        m.forward.output(values[random.below(values.len())].0);
+    }
+    m.build()
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % bound
+    }
+}
+
+/// Operators that only move memory: a copy, and leading rows.
+pub(crate) fn moving() -> Result<KernelRegistry> {
+    let mut kernels = KernelRegistry::new();
+    let clone = "t::clone.out(Tensor a, *, Tensor(a!) out) -> Tensor(a!)";
+    kernels.add(Kernel::new(clone, rows)?.with_moves(|_| Some(Moved { from: 0, offset: 0 })));
+    let rows_from = "t::rows.out(Tensor a, int start, *, Tensor(a!) out) -> Tensor(a!)";
+    kernels.add(Kernel::new(rows_from, rows)?.with_moves(rows_moved));
+    let copy = "t::copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)";
+    let copied = |_: &StaticCall<'_>| Some(Moved { from: 1, offset: 0 });
+    kernels.add(Kernel::new(copy, copy_over)?.with_moves(copied));
+    for copy in [UPLOAD, DOWNLOAD] {
+        let signature = format!("{copy}(Tensor self, *, Tensor(a!) out) -> Tensor(a!)");
+        kernels.register(&signature, |_| bail!(Internal, "copies between devices"))?;
+    }
+    Ok(kernels)
+}
+
+fn rows(call: &KernelCall<'_>) -> Result<()> {
+    let a = call.tensor(0)?;
+    let out = call.len() - 2;
+    let start = if out == 1 { 0 } else { call.int(1)? as usize };
+    let sizes = call.output_sizes(out)?;
+    let mut target = call.output(out, &sizes)?;
+    let target = target.data_mut::<f32>()?;
+    target.copy_from_slice(&a.data::<f32>()?[start * 2..][..target.len()]);
+    Ok(())
+}
+
+fn rows_moved(call: &StaticCall<'_>) -> Option<Moved> {
+    let start = usize::try_from(call.int(1)?).ok()?;
+    let offset = start * 2 * size_of::<f32>();
+    Some(Moved { from: 0, offset })
+}
+
+fn copy_over(call: &KernelCall<'_>) -> Result<()> {
+    let src = call.tensor(1)?;
+    call.in_place(0)?
+        .data_mut::<f32>()?
+        .copy_from_slice(src.data()?);
+    Ok(())
+}
