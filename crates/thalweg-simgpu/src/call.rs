@@ -204,7 +204,7 @@ impl Call {
             }
             Some(status) => status,
             None => match body(self) {
-                Ok(()) if rules.context => self.sticky().map_or(Status::SUCCESS, Status),
+                Ok(()) if rules.context => self.refuse_if_failed().err().unwrap_or(Status::SUCCESS),
                 Ok(()) => Status::SUCCESS,
                 Err(status) => status,
             },
@@ -223,9 +223,7 @@ impl Call {
         }
         if rules.context {
             self.context()?;
-            if let Some(code) = self.sticky() {
-                return Err(Status(code));
-            }
+            self.refuse_if_failed()?;
         }
         if rules.unsafe_in_capture {
             self.forbid_unsafe()?;
@@ -237,6 +235,19 @@ impl Call {
     pub(crate) fn forbid_unsafe(&mut self) -> Answer {
         let (thread, mode) = (self.thread(), self.capture_mode());
         self.forbid_in_capture(thread, mode)
+    }
+
+    /// Fails with what the device of the current context has failed with. Who is told so knows that
+    /// nothing on it runs any more.
+    fn refuse_if_failed(&mut self) -> Answer {
+        let Some(code) = self.sticky() else {
+            return Ok(());
+        };
+        let device = self.device()?;
+        for over in self.tails(|queue| queue.device == device && !queue.running) {
+            self.host_knows(&over.clock);
+        }
+        Err(Status(code))
     }
 
     fn is_sticky(&self) -> bool {

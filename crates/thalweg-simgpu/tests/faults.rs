@@ -97,6 +97,36 @@ fn an_asynchronous_error_comes_after_a_number_of_kernels_and_stays() {
     assert_eq!((free(y), release(0)), (OK, OK));
 }
 
+#[test]
+fn who_is_told_that_a_device_has_failed_knows_that_nothing_on_it_runs_any_more() {
+    let sim = Sim::session(Config::seeded(1).with_eagerness(0.0));
+    start();
+    register_affine(&sim);
+    let (_, functions) = load(&["affine"]);
+    let x = get(|p| alloc(p, 64));
+    let pinned = get(|p| alloc_host(p, 64, 0));
+    sim.faults(&[Fault::Sticky {
+        kernels: 1,
+        code: ILLEGAL_ADDRESS,
+    }]);
+    let (main, other): (u64, u64) = (
+        get(|stream| stream_create(stream, NON_BLOCKING)),
+        get(|stream| stream_create(stream, NON_BLOCKING)),
+    );
+    assert_eq!(to_host_async(pinned as *mut _, x, 64, main), OK);
+    assert_eq!(affine(functions[0], main, x, x, 1.0, 0.0, 16), OK);
+    sim.drain();
+    assert!(
+        !sim.host_access(pinned, 64, false),
+        "nobody has said so yet"
+    );
+    assert_eq!(stream_synchronize(other), ILLEGAL_ADDRESS);
+    assert!(sim.host_access(pinned, 64, false));
+    let reports = sim.finish().into_iter();
+    let races = reports.filter(|report| report.kind == ReportKind::HostRace);
+    assert_eq!(races.count(), 1);
+}
+
 /// A program that gives everything back on every path.
 fn careful(sim: &Sim) -> Result<Vec<f32>, Code> {
     fn check(code: Code) -> Result<(), Code> {

@@ -77,6 +77,9 @@ pub(crate) fn run_on_device(
         .and_then(|outputs| fetched(device, &stream, outputs));
     // Whatever has failed, nothing is in flight when the input's memory goes.
     let waited = stream.synchronize();
+    if waited.is_err() {
+        let _ = stream.synchronize();
+    }
     let result = result?;
     waited?;
     Ok(result)

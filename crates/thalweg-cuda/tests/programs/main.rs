@@ -2,6 +2,7 @@
 //! with `THALWEG_TEST_DRIVER=real`, on the machine's.
 
 mod elementwise;
+mod faults;
 mod hopping;
 #[path = "../../../thalweg-core/tests/hops/mod.rs"]
 mod hops;
@@ -313,45 +314,6 @@ fn what_only_passes_through_the_host_makes_no_copies() {
 
 const UP: &str = "cuMemcpyHtoDAsync";
 const DOWN: &str = "cuMemcpyDtoHAsync";
-
-#[test]
-fn whatever_call_of_the_driver_fails_the_next_call_of_the_method_is_right() {
-    if real() {
-        println!("skipped: it needs the stand-in, which fails on demand");
-        return;
-    }
-    let mut m = Maker::new();
-    let x = m.input();
-    let x = m.hop(x);
-    m.forward.call("t::double_", &[x, x]);
-    let x = m.hop(x);
-    m.forward.output(x);
-    let program = m.build();
-    let right = |x: i32| vec![vec![(x * 3 + 1) * 2 * 3 + 1; ROWS * 4]];
-    let sim = session();
-    let scenario = |_: &Sim| -> Result<()> {
-        let device = Driver::open(Some(Sim::path()))?.device(0)?;
-        let mut method = load(&device, &program, false)?.method("forward")?;
-        let first = run(&mut method, 1, &RunOptions::new());
-        if let Ok(outputs) = &first {
-            assert_eq!(*outputs, right(1));
-        }
-        // At most one call fails, so that if it was in the first call, this one is right.
-        let second = run(&mut method, 2, &RunOptions::new());
-        match (&first, &second) {
-            (_, Ok(outputs)) => assert_eq!(*outputs, right(2)),
-            (Err(first), Err(second)) => panic!("{first}, and then {second}"),
-            (Ok(_), Err(_)) => {
-                let third = run(&mut method, 3, &RunOptions::new())?;
-                assert_eq!(third, right(3));
-            }
-        }
-        first.map(drop)
-    };
-    sim.for_each_fault(&Config::seeded(3), scenario, |fault, _, reports| {
-        assert!(reports.is_empty(), "{fault:?}: {reports:#?}");
-    });
-}
 
 #[test]
 fn a_device_says_which_one_it_is() {

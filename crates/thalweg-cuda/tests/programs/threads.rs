@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use thalweg_core::{MethodOptions, Program, RunOptions, State};
+use thalweg_core::{MethodOptions, Program, Result, RunOptions, State};
 use thalweg_cuda::Device;
 use thalweg_format::ScalarType;
 
@@ -18,12 +18,12 @@ fn eight_instances_of_one_program_do_not_disturb_each_other() {
     on_every_machine(1000, 1, |driver| {
         let device = driver.device(0).unwrap();
         let loaded = load(&[device], &program, false).unwrap();
-        at_once(|thread| adds_up(&loaded, thread));
+        at_once(|thread| adds_up(&[&loaded], thread));
     });
 }
 
 #[test]
-fn nor_do_instances_on_two_devices() {
+fn nor_do_instances_on_two_devices_that_every_thread_uses_in_turn() {
     let programs = [busy(0), busy(1)];
     on_every_machine(300, 2, |driver| {
         let devices: Vec<Device> = (0..2).map(|at| driver.device(at).unwrap()).collect();
@@ -31,7 +31,10 @@ fn nor_do_instances_on_two_devices() {
             .iter()
             .map(|program| load(&devices, program, false).unwrap())
             .collect();
-        at_once(|thread| adds_up(&loaded[thread % 2], thread));
+        at_once(|thread| {
+            let (first, second) = (&loaded[thread % 2], &loaded[(thread + 1) % 2]);
+            adds_up(&[first, second], thread);
+        });
     });
 }
 
@@ -79,20 +82,23 @@ fn busy(device: i8) -> thalweg_format::Program<'static> {
     m.build()
 }
 
-/// Two calls of an instance of [`busy`].
-fn adds_up(program: &Program, thread: usize) {
-    let mut method = program.method("forward").unwrap();
+/// Two calls of an instance of each of some programs like [`busy`], in turn.
+fn adds_up(programs: &[&Program], thread: usize) {
+    let methods = programs.iter().map(|program| program.method("forward"));
+    let mut methods: Vec<_> = methods.collect::<Result<_>>().unwrap();
     let mut total = 0.0;
     for call in 0..2 {
         let x = (thread * 10 + call) as f32;
         let y = (x + 2.0) * 2.0;
         total += y + 1.0;
-        let outputs = run(&mut method, &[x; 8], &RunOptions::new()).unwrap();
-        assert_eq!(
-            outputs,
-            [[y; 8], [total; 8]],
-            "thread {thread}, call {call}"
-        );
+        for method in &mut methods {
+            let outputs = run(method, &[x; 8], &RunOptions::new()).unwrap();
+            assert_eq!(
+                outputs,
+                [[y; 8], [total; 8]],
+                "thread {thread}, call {call}"
+            );
+        }
     }
 }
 
