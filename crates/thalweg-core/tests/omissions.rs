@@ -1,6 +1,7 @@
 //! Each wait and each record is needed: without it, something goes wrong. This test has a file to
 //! itself, since what it leaves out is left out in the whole process.
 
+mod hops;
 mod late;
 mod programs;
 
@@ -10,7 +11,9 @@ use std::sync::atomic::Ordering;
 
 use late::{Chosen, Increment, LATE, LateDevice, Shared};
 use programs::{runtime, vector};
-use thalweg_core::{Input, LoadOptions, Method, Rule, RunOptions, omit};
+use thalweg_core::{
+    Input, LoadOptions, Method, MethodOptions, Program, Rule, RunOptions, State, omit,
+};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 
 /// Whether everything goes right, where a device does nothing before it must.
@@ -18,7 +21,7 @@ type Scenario = fn() -> bool;
 
 #[test]
 fn without_any_wait_or_record_something_goes_wrong() {
-    let scenarios: [(Rule, Scenario); 9] = [
+    let scenarios: [(Rule, Scenario); 12] = [
         (Rule::HostAfterCopies, the_host_computes_with_results),
         (Rule::OutputsAfterCopies, results_are_returned),
         (
@@ -31,6 +34,9 @@ fn without_any_wait_or_record_something_goes_wrong() {
         (Rule::DrainWithoutRecord, a_call_without_a_record_has_waited),
         (Rule::UploadsRead, calls_follow_each_other_without_waiting),
         (Rule::DownloadsWrite, the_host_computes_with_results),
+        (Rule::StateAfterCall, instances_count_together),
+        (Rule::StateRecord, instances_count_together),
+        (Rule::StateOnHost, a_count_is_read),
     ];
     for (rule, scenario) in scenarios {
         assert!(scenario(), "{rule:?} is kept");
@@ -51,6 +57,51 @@ fn the_host_computes_with_results() -> bool {
     m.forward.output(y);
     let (mut method, _) = m.load();
     (0..3).all(|x| run(&mut method, x as f32, &RunOptions::new()) == [(x as f32 + 1.0) * 2.0; 4])
+}
+
+/// Two instances add to one state, each on a stream of its own.
+fn instances_count_together() -> bool {
+    let (program, _) = counting();
+    let state = State::new();
+    let shared = MethodOptions::new().state(&state);
+    let mut methods = [7, 8].map(|stream| {
+        let method = program.method_with("forward", &shared).unwrap();
+        (method, Chosen(stream))
+    });
+    for (method, stream) in &mut methods {
+        let options = RunOptions::new().stream(stream);
+        method.run_with(&[], &options).unwrap();
+    }
+    state.read("total").unwrap()[..4] == 2f32.to_ne_bytes()
+}
+
+fn a_count_is_read() -> bool {
+    let (program, _) = counting();
+    let mut method = program.method("forward").unwrap();
+    let options = RunOptions::new().stream(&Chosen(7));
+    method.run_with(&[], &options).unwrap();
+    method.state().read("total").unwrap()[..4] == 1f32.to_ne_bytes()
+}
+
+/// A method that adds 1 to a state that stays on the device.
+fn counting() -> (Program, Arc<Shared>) {
+    let mut m = hops::Maker::new();
+    let total = m.forward.state(ScalarType::Float, &[2, 2], 0);
+    m.name(total, "total");
+    let sum = m.hop(total, 2);
+    m.copy_to(total, sum);
+    let number = m.forward.int(7);
+    m.forward.output(number);
+    let bytes = m.build().to_bytes(&WriteOptions::default()).unwrap();
+    let (device, shared) = LateDevice::new();
+    let runtime = runtime()
+        .kernels(&hops::moving().unwrap())
+        .backend("Increment", Increment(shared.clone()))
+        .backend("Update", Increment(shared.clone()))
+        .device(device)
+        .build();
+    let program = runtime.load_bytes(bytes, &LoadOptions::new()).unwrap();
+    (program, shared)
 }
 
 fn results_are_returned() -> bool {

@@ -42,9 +42,17 @@ impl Maker {
     }
 
     pub(crate) fn on(devices: &[DeviceId]) -> Self {
+        Self::with("forward", devices)
+    }
+
+    pub(crate) fn named(name: &'static str) -> Self {
+        Self::with(name, &[cuda(0)])
+    }
+
+    fn with(name: &'static str, devices: &[DeviceId]) -> Self {
         let mut program = ProgramBuilder::new();
         let payload = program.payload(vec![0]);
-        let mut forward = MethodBuilder::new("forward");
+        let mut forward = MethodBuilder::new(name);
         Self {
             arenas: devices.iter().map(|&id| forward.arena(id)).collect(),
             at: 0,
@@ -142,15 +150,30 @@ impl Maker {
         self.forward.call("t::scale_", &[x, two, x]);
     }
 
-    pub(crate) fn build(mut self) -> Program<'static> {
+    pub(crate) fn build(self) -> Program<'static> {
+        self.into_program().build().unwrap()
+    }
+
+    /// The program with this method, for others to come.
+    pub(crate) fn into_program(mut self) -> ProgramBuilder {
         self.program.method(self.forward);
-        self.program.build().unwrap()
+        self.program
+    }
+
+    pub(crate) fn constant(&mut self, numbers: [f32; 4]) -> u32 {
+        self.program
+            .constant(numbers.map(f32::to_ne_bytes).as_flattened())
+    }
+
+    pub(crate) fn initial(&mut self, numbers: [f32; 4]) -> u32 {
+        let bytes = numbers.map(f32::to_ne_bytes);
+        self.program.initial_value(bytes.as_flattened())
     }
 }
 
 /// Delegates, operators of the host, moves and state, in any order.
 pub(crate) fn random_program(seed: u64, devices: &[DeviceId]) -> Program<'static> {
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
+    let mut random = Random::new(seed);
     let mut m = Maker::on(devices);
     let x = m.host(4);
     m.forward.input(x);
@@ -224,10 +247,14 @@ pub(crate) fn random_program(seed: u64, devices: &[DeviceId]) -> Program<'static
     m.build()
 }
 
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1)
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -4,6 +4,10 @@ use std::ops::Range;
 
 use thalweg_format::Device as DeviceId;
 
+use super::follow::{Blame, Follower, PartCopy};
+use super::known::Shadow;
+use crate::ValueId;
+use crate::link::steps::{Execution, device_of};
 use crate::memory::{StorageId, TensorId};
 use crate::plan::{MethodPlan, PlannedStorage};
 
@@ -130,4 +134,80 @@ fn most_memory(plan: &MethodPlan) -> usize {
     });
     let planned = arenas.fold(0usize, usize::saturating_add);
     planned.saturating_mul(2).saturating_add(1 << 20)
+}
+
+impl Follower<'_> {
+    /// Gives a tensor on a device, which has no memory yet, a buffer of its own.
+    pub(super) fn define(&mut self, value: ValueId) -> Option<()> {
+        let id = self.undefined(value)?;
+        let device = device_of(self.plan, value)?;
+        let device = self.devices.iter().position(|other| other.id() == device)?;
+        self.buffer(device, id, Home::Planned(id));
+        Some(())
+    }
+
+    pub(super) fn buffer(&mut self, device: usize, id: TensorId, home: Home) -> Part {
+        self.buffers.push(Buffer {
+            device,
+            bytes: self.plan.tensors[id.0 as usize].capacity,
+            first: self.now,
+            last: self.now,
+            home,
+        });
+        let part = Part {
+            buffer: self.buffers.len() - 1,
+            offset: 0,
+        };
+        self.tensors.insert(id, part);
+        part
+    }
+
+    /// This instruction becomes a copy within a device.
+    pub(super) fn copy(
+        &mut self,
+        device: usize,
+        from: Part,
+        to: Part,
+        bytes: usize,
+        passes_shape: bool,
+    ) {
+        self.touch(from, self.now);
+        self.touch(to, self.now);
+        self.executions[self.now] = Execution::CopyParts(self.copies.len());
+        self.copies.push(PartCopy {
+            device,
+            from,
+            to,
+            bytes,
+            passes_shape,
+        });
+    }
+
+    pub(super) fn touch(&mut self, part: Part, index: usize) {
+        // What is used in more than one stretch may be needed at any time.
+        let always = self.stretches[self.buffers[part.buffer].first] != self.stretches[index];
+        let buffer = &mut self.buffers[part.buffer];
+        if always {
+            buffer.first = 0;
+            buffer.last = self.plan.steps.len();
+        }
+        buffer.last = buffer.last.max(index);
+    }
+
+    /// The memory of a buffer is written anew: whoever relies on what was there is told so.
+    pub(super) fn overwrite(&mut self, buffer: usize, blame: Blame) {
+        let stale = self.tensors.extract_if(|_, part| part.buffer == buffer);
+        self.stale
+            .extend(stale.map(|(id, part)| (id, (part, blame.clone()))));
+        // What the host would get from there, it gets by an instruction before this one.
+        for shadow in &mut self.shadows {
+            if shadow
+                .on_device
+                .is_some_and(|(_, part)| part.buffer == buffer)
+            {
+                shadow.on_device = None;
+            }
+        }
+        self.shadows.retain(Shadow::is_known);
+    }
 }

@@ -4,34 +4,32 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use thalweg_format::ShapeDynamism;
-
-use super::buffers::{Buffer, Home, Part};
+use super::buffers::{ALIGN, Buffer, Home, Part};
 use super::kept::{Candidate, Keeping, KeptAction, KeptStep};
 use super::known::{Move, Region, Shadow, Source};
+use super::paths::{mentions, stretches};
 use super::{Search, is_straight};
 use crate::kernel::{Moved, StaticCall};
 use crate::link::steps::{Execution, device_of};
 use crate::memory::{StorageId, TensorId};
-use crate::plan::{InputKind, MethodPlan, PlannedStorage, PlannedValue, Span, Step};
+use crate::plan::{InputKind, MethodPlan, PlannedValue, Span, Step};
 use crate::{Device, Kernel, ValueId, is_row_major, numel};
-
-/// What a tensor that a device is given starts on a multiple of.
-const ALIGN: usize = super::buffers::ALIGN;
 
 /// Follows the instructions.
 pub(super) struct Follower<'p> {
     pub(super) plan: &'p MethodPlan,
-    kernels: &'p [Kernel],
-    devices: &'p [Arc<dyn Device>],
+    pub(super) kernels: &'p [Kernel],
+    pub(super) devices: &'p [Arc<dyn Device>],
     /// Values that instructions or callers change.
-    changing: &'p HashSet<ValueId>,
-    aliases: &'p [Vec<(usize, usize)>],
+    pub(super) changing: &'p HashSet<ValueId>,
+    pub(super) aliases: &'p [Vec<(usize, usize)>],
     /// Outputs of delegates, by instruction and position, that are not their inputs after all.
-    unaliased: &'p HashSet<(usize, usize)>,
-    straight: bool,
+    pub(super) unaliased: &'p HashSet<(usize, usize)>,
+    pub(super) straight: bool,
     /// For each instruction, and the end, the stretch without jumps that it is in.
-    stretches: Vec<usize>,
+    pub(super) stretches: Vec<usize>,
+    /// The tensors that instructions have to do with, and outputs, with the stretch.
+    pub(super) mentions: Vec<(usize, TensorId)>,
     pub(super) executions: Vec<Execution>,
     pub(super) buffers: Vec<Buffer>,
     /// The memory that each tensor on a device has.
@@ -39,20 +37,20 @@ pub(super) struct Follower<'p> {
     /// Tensors on a device whose memory was written since.
     pub(super) stale: HashMap<TensorId, (Part, Blame)>,
     /// Host memory of tensors that became views.
-    regions: HashMap<TensorId, Region>,
-    shadows: Vec<Shadow>,
+    pub(super) regions: HashMap<TensorId, Region>,
+    pub(super) shadows: Vec<Shadow>,
     /// Instructions that only move, in order.
     pub(super) moves: Vec<Move>,
     /// What has been written on the host so far, by storage.
-    written: HashMap<StorageId, Vec<Range<usize>>>,
+    pub(super) written: HashMap<StorageId, Vec<Range<usize>>>,
     /// What was read before it was written: it lasts from call to call.
-    lasting: Vec<Region>,
+    pub(super) lasting: Vec<Region>,
     /// What lasts and a device takes, or gives.
-    taken: Vec<Candidate>,
+    pub(super) taken: Vec<Candidate>,
     pub(super) keeping: Vec<Keeping>,
     pub(super) kept_steps: Vec<KeptStep>,
     /// Memory of values that others may become: nothing about it is certain.
-    moving: Vec<Region>,
+    pub(super) moving: Vec<Region>,
     /// For each input, whether the host needs it in its place.
     pub(super) inputs_on_host: Vec<bool>,
     /// For each input, its buffer on a device.
@@ -63,7 +61,7 @@ pub(super) struct Follower<'p> {
     /// Where a device has each output at the end, and how the host gets it.
     pub(super) outputs: Vec<Option<(Part, usize, Option<Source>)>>,
     /// The instruction that is followed.
-    now: usize,
+    pub(super) now: usize,
     /// What has to be given up for the instructions to be followed.
     pub(super) blame: Option<Blame>,
 }
@@ -101,6 +99,7 @@ impl<'p> Follower<'p> {
             aliases: search.aliases,
             unaliased,
             straight: is_straight(search.plan),
+            mentions: mentions(search.plan),
             stretches: stretches(search.plan),
             executions: executions.to_vec(),
             buffers: Vec::new(),
@@ -140,7 +139,7 @@ impl<'p> Follower<'p> {
         for (index, step) in plan.steps.iter().enumerate() {
             self.now = index;
             if index > 0 && self.stretches[index] != self.stretches[index - 1] {
-                self.meet()?;
+                self.leave()?;
             }
             match step {
                 Step::Kernel {
@@ -152,13 +151,13 @@ impl<'p> Follower<'p> {
                     arguments,
                 } => self.delegate(*delegate as usize, *arguments)?,
                 Step::JumpIfFalse { condition, .. } => self.read(*condition)?,
-                Step::Move { .. } => self.meet()?,
+                Step::Move { .. } => self.move_value()?,
                 Step::Free { .. } => {}
             }
         }
         self.now = plan.steps.len();
         if self.now > 0 && self.stretches[self.now] != self.stretches[self.now - 1] {
-            self.meet()?;
+            self.leave()?;
         }
         self.end()
     }
@@ -201,92 +200,6 @@ impl<'p> Follower<'p> {
             self.read(output)?;
         }
         Some(())
-    }
-
-    /// What lasts and can be kept on the device that takes it or gives it, in a method that runs
-    /// straight on.
-    pub(super) fn candidates(&self, refused: &HashSet<Candidate>) -> Vec<Candidate> {
-        let mut candidates: Vec<Candidate> = Vec::new();
-        let mut all: Vec<Candidate> = self.keeping.iter().map(|k| k.candidate.clone()).collect();
-        all.extend(self.taken.iter().cloned());
-        for candidate in all {
-            let lasts = |lasting: &Region| candidate.region.covers(lasting);
-            let of_input = |input: &crate::plan::PlannedInput| {
-                let mut tensors = self.plan.tensors_of(input.value);
-                tensors.any(|id| {
-                    self.planned_region(id)
-                        .is_none_or(|region| region.overlaps(&candidate.region))
-                })
-            };
-            let known = candidates
-                .iter()
-                .any(|other| other.region.overlaps(&candidate.region));
-            if self.straight
-                && !known
-                && !refused.contains(&candidate)
-                && !candidate.region.bytes.is_empty()
-                && !matches!(
-                    self.plan.storages[candidate.region.storage.0 as usize],
-                    PlannedStorage::Unplanned
-                )
-                && (self.is_state(&candidate.region) || self.lasting.iter().any(lasts))
-                && !self.plan.inputs.iter().any(of_input)
-            {
-                candidates.push(candidate);
-            }
-        }
-        candidates
-    }
-
-    /// Where paths meet or part, or values are moved, the host has everything.
-    fn meet(&mut self) -> Option<()> {
-        for index in 0..self.shadows.len() {
-            self.provide(index)?;
-        }
-        self.shadows.clear();
-        self.written.clear();
-        Some(())
-    }
-
-    /// The memory of values that others may become. `None` if some of it is on a device.
-    fn find_moving(&mut self) -> Option<()> {
-        let plan = self.plan;
-        for step in &plan.steps {
-            let Step::Move { from, to } = step else {
-                continue;
-            };
-            for value in [*from, *to] {
-                if device_of(plan, value).is_some() {
-                    return None;
-                }
-                for id in plan.tensors_of(value) {
-                    let region = self.planned_region(id)?;
-                    self.moving.push(region);
-                }
-            }
-        }
-        Some(())
-    }
-
-    /// The named buffers, which other methods, and callers, may look at after the call.
-    fn states(&self) -> Vec<Region> {
-        let storages = self.plan.storages.iter().enumerate();
-        storages
-            .filter_map(|(index, storage)| match storage {
-                PlannedStorage::State { bytes, .. } => Some(Region {
-                    storage: StorageId(index as u32),
-                    bytes: 0..*bytes,
-                }),
-                _ => None,
-            })
-            .collect()
-    }
-
-    fn is_state(&self, region: &Region) -> bool {
-        matches!(
-            self.plan.storages[region.storage.0 as usize],
-            PlannedStorage::State { .. }
-        )
     }
 
     /// Where a device has an output, and how the host would get it. What is kept may change before
@@ -643,492 +556,6 @@ impl<'p> Follower<'p> {
         });
         Some(true)
     }
-
-    fn moved_at(&self, step: usize) -> Option<&Move> {
-        self.moves.iter().find(|moved| moved.step == step)
-    }
-
-    /// A device has what is written to memory that is kept there: it is written there, too.
-    /// Whether that is so.
-    fn write_kept(&mut self, device: usize, part: Part, target: &Region) -> Option<bool> {
-        if self.lasts(target) {
-            self.taken.push(Candidate {
-                region: self.whole(target),
-                device,
-            });
-        }
-        let Some(k) = self.kept(target) else {
-            return Some(false);
-        };
-        let keeping = &self.keeping[k];
-        let (own, region) = (keeping.buffer, keeping.candidate.region.clone());
-        if keeping.candidate.device != device {
-            return Some(false);
-        }
-        let there = Part {
-            buffer: own,
-            offset: target.bytes.start - region.bytes.start,
-        };
-        if part == there && keeping.updated_by.is_some() && *target == region {
-            // The delegate has written it where it belongs.
-            self.keeping[k].updated_by = None;
-            self.write_region_but(target, k)?;
-            self.executions[self.now] = Execution::Nothing;
-            self.learn_kept(k);
-            return Some(true);
-        }
-        self.check_update(target)?;
-        if part.buffer == own {
-            if part != there || *target != region {
-                // It would move within itself.
-                self.blame = Some(Blame::Kept(self.keeping[k].candidate.clone()));
-                return None;
-            }
-            // It is what the device has there, whatever the host has written since.
-            if self.shadow_on(&region, device).is_none() {
-                self.act_after(k, KeptAction::DeviceOnly);
-            }
-            self.write_region_but(target, k)?;
-            self.executions[self.now] = Execution::Nothing;
-            self.learn_kept(k);
-            return Some(true);
-        }
-        let partly = *target != region;
-        if partly {
-            self.act(k, KeptAction::ToDevice);
-            self.act(k, KeptAction::DeviceOnly);
-        } else {
-            self.act(k, KeptAction::DeviceWrites);
-        }
-        self.write_region_but(target, k)?;
-        self.overwrite(own, Blame::Kept(self.keeping[k].candidate.clone()));
-        self.copy(device, part, there, target.bytes.len(), false);
-        if !partly {
-            self.act_after(k, KeptAction::DeviceOnly);
-        }
-        self.learn_kept(k);
-        Some(true)
-    }
-
-    /// The host may lack what is kept on a device.
-    fn learn_kept(&mut self, k: usize) {
-        let Keeping {
-            candidate, buffer, ..
-        } = &self.keeping[k];
-        let (region, device, buffer) = (candidate.region.clone(), candidate.device, *buffer);
-        self.shadows.retain(|shadow| shadow.region != region);
-        self.shadows.push(Shadow {
-            region,
-            on_device: Some((device, Part { buffer, offset: 0 })),
-            since: self.now,
-            source: Some(Source::Kept(k)),
-            input: None,
-        });
-    }
-
-    /// Something is kept on a device from the start.
-    fn keep(&mut self, candidate: &Candidate) {
-        let k = self.keeping.len();
-        self.buffers.push(Buffer {
-            device: candidate.device,
-            bytes: candidate.region.bytes.len(),
-            first: 0,
-            last: self.plan.steps.len(),
-            home: Home::Kept(k),
-        });
-        self.keeping.push(Keeping {
-            candidate: candidate.clone(),
-            buffer: self.buffers.len() - 1,
-            updated_by: None,
-        });
-        self.learn_kept(k);
-    }
-
-    /// The host has written what is kept, and the device takes it anew.
-    fn keep_on_device_again(&mut self, k: usize) -> Option<()> {
-        let Keeping {
-            candidate, buffer, ..
-        } = &self.keeping[k];
-        let (candidate, buffer) = (candidate.clone(), *buffer);
-        self.fetch(&candidate.region)?;
-        self.overwrite(buffer, Blame::Kept(candidate));
-        self.act(k, KeptAction::ToDevice);
-        self.learn_kept(k);
-        if let Some(shadow) = self.shadows.last_mut() {
-            shadow.source = None;
-        }
-        Some(())
-    }
-
-    /// If a part is one of something kept, the device gets it where it became that.
-    fn bring_to_device(&mut self, part: Part, since: usize) {
-        if let Home::Kept(k) = self.buffers[part.buffer].home {
-            self.act_before(since, k, KeptAction::ToDevice);
-        }
-    }
-
-    fn act(&mut self, kept: usize, action: KeptAction) {
-        self.act_before(self.now, kept, action);
-    }
-
-    fn act_after(&mut self, kept: usize, action: KeptAction) {
-        self.act_before(self.now + 1, kept, action);
-    }
-
-    fn act_before(&mut self, before: usize, kept: usize, action: KeptAction) {
-        self.kept_steps.push(KeptStep {
-            before,
-            kept,
-            action,
-        });
-    }
-
-    /// The memory of a buffer is written anew: whoever relies on what was there is told so.
-    fn overwrite(&mut self, buffer: usize, blame: Blame) {
-        let stale = self.tensors.extract_if(|_, part| part.buffer == buffer);
-        self.stale
-            .extend(stale.map(|(id, part)| (id, (part, blame.clone()))));
-        // What the host would get from there, it gets by an instruction before this one.
-        for shadow in &mut self.shadows {
-            if shadow
-                .on_device
-                .is_some_and(|(_, part)| part.buffer == buffer)
-            {
-                shadow.on_device = None;
-            }
-        }
-        self.shadows.retain(Shadow::is_known);
-    }
-
-    /// The host reads a value: whatever of it only a device has is fetched.
-    fn read(&mut self, value: ValueId) -> Option<()> {
-        let plan = self.plan;
-        for id in plan.tensors_of(value) {
-            let region = self.region_of(id)?;
-            self.read_region(&region)?;
-        }
-        Some(())
-    }
-
-    fn read_region(&mut self, region: &Region) -> Option<()> {
-        self.use_region(region);
-        self.fetch(region)
-    }
-
-    /// Remembers that a value is used, by whomever. Whether it is from before the call.
-    fn use_region(&mut self, region: &Region) -> bool {
-        let lasts = self.lasts(region);
-        if lasts {
-            self.lasting.push(region.clone());
-        }
-        lasts
-    }
-
-    /// Whether a region has not been written in this call, as far as is certain, or is shared.
-    fn lasts(&self, region: &Region) -> bool {
-        let written = self.written.get(&region.storage);
-        let covers = |range: &Range<usize>| {
-            range.start <= region.bytes.start && region.bytes.end <= range.end
-        };
-        self.is_state(region) || !written.is_some_and(|ranges| ranges.iter().any(covers))
-    }
-
-    /// What is fetched is fetched at the instruction that would have made it, so that the copy is
-    /// under way while the device goes on.
-    fn fetch(&mut self, region: &Region) -> Option<()> {
-        self.check_update(region)?;
-        for index in 0..self.shadows.len() {
-            if self.shadows[index].region.overlaps(region) {
-                self.provide(index)?;
-            }
-        }
-        Some(())
-    }
-
-    /// `None` if a delegate has updated memory in place, and somebody looks at what was there.
-    fn check_update(&mut self, region: &Region) -> Option<()> {
-        let updated = |keeping: &&Keeping| {
-            keeping.updated_by.is_some() && keeping.candidate.region.overlaps(region)
-        };
-        if let Some(alias) = self.keeping.iter().find(updated).and_then(|k| k.updated_by) {
-            self.blame = Some(Blame::Alias(alias));
-            return None;
-        }
-        Some(())
-    }
-
-    /// The host gets a value that it does not have.
-    fn provide(&mut self, shadow: usize) -> Option<()> {
-        match self.shadows[shadow].source.take() {
-            Some(source) => self.provide_from(source, self.now),
-            None => Some(()),
-        }
-    }
-
-    fn provide_from(&mut self, source: Source, before: usize) -> Option<()> {
-        match source {
-            Source::Input(input) => self.inputs_on_host[input] = true,
-            Source::Kept(k) => self.act_before(before, k, KeptAction::ToHost),
-            Source::Download { step, device } => {
-                self.executions[step] = Execution::Download(device)
-            }
-            Source::Part { step, to } => {
-                let moved = self.moved_at(step)?;
-                let (by_host, device) = (moved.by_host, moved.device);
-                let (from, on_host) = (moved.source, moved.on_host);
-                if by_host {
-                    self.provide_from(from, step)?;
-                    self.executions[step] = on_host;
-                } else {
-                    // Where the part lies is not known yet.
-                    self.executions[step] = Execution::Fetch {
-                        device,
-                        storage: StorageId(0),
-                        offset: 0,
-                        to,
-                    };
-                }
-            }
-        }
-        Some(())
-    }
-
-    /// The host, or a copy to it, writes a value: what was there before is gone.
-    fn write(&mut self, value: ValueId) -> Option<()> {
-        let plan = self.plan;
-        for id in plan.tensors_of(value) {
-            let region = self.region_of(id)?;
-            self.write_region(&region)?;
-        }
-        Some(())
-    }
-
-    fn write_region(&mut self, region: &Region) -> Option<()> {
-        for k in 0..self.keeping.len() {
-            let kept = self.keeping[k].candidate.region.clone();
-            if !kept.overlaps(region) {
-                continue;
-            }
-            if region.covers(&kept) {
-                self.keeping[k].updated_by = None;
-                self.act(k, KeptAction::HostWrites);
-                self.act_after(k, KeptAction::HostOnly);
-            } else {
-                self.check_update(&kept)?;
-                self.act(k, KeptAction::ToHost);
-                self.act(k, KeptAction::HostOnly);
-            }
-        }
-        self.forget(region, None)
-    }
-
-    /// As for `write_region`, but the device writes what it keeps.
-    fn write_region_but(&mut self, region: &Region, kept: usize) -> Option<()> {
-        self.forget(region, Some(kept))
-    }
-
-    /// Nothing is known any more of a region, but of what is kept on the device that writes it.
-    fn forget(&mut self, region: &Region, but: Option<usize>) -> Option<()> {
-        let is_kept = |shadow: &Shadow| match shadow.on_device {
-            Some((_, part)) => but.is_some_and(|k| {
-                self.keeping[k].buffer == part.buffer
-                    && self.keeping[k].candidate.region == shadow.region
-            }),
-            None => false,
-        };
-        // What is overwritten only in part is still needed for the rest.
-        let in_part = |shadow: &Shadow| {
-            shadow.region.overlaps(region) && !region.covers(&shadow.region) && !is_kept(shadow)
-        };
-        let partly: Vec<usize> = (0..self.shadows.len())
-            .filter(|&index| in_part(&self.shadows[index]))
-            .collect();
-        for index in partly {
-            self.provide(index)?;
-        }
-        let written = self.written.entry(region.storage).or_default();
-        if !written.contains(&region.bytes) {
-            written.push(region.bytes.clone());
-        }
-        self.shadows
-            .retain(|shadow| !shadow.region.overlaps(region));
-        Some(())
-    }
-
-    fn learn(&mut self, shadow: Shadow) {
-        if !self.is_moving(&shadow.region) {
-            self.shadows.push(shadow);
-        } else if let Some(Source::Input(input)) = shadow.source {
-            self.inputs_on_host[input] = true;
-        }
-    }
-
-    fn is_moving(&self, region: &Region) -> bool {
-        self.moving.iter().any(|moving| moving.overlaps(region))
-    }
-
-    /// What a device has of a region: a value that covers it, and where the region is in it.
-    fn shadow_on(&self, region: &Region, device: usize) -> Option<(usize, Part)> {
-        let covers = |shadow: &Shadow| {
-            let there = shadow.on_device.is_some_and(|(other, _)| other == device);
-            there && shadow.region.covers(region)
-        };
-        let index = self.shadows.iter().position(covers)?;
-        let shadow = &self.shadows[index];
-        let (_, part) = shadow.on_device?;
-        let within = region.bytes.start - shadow.region.bytes.start;
-        Some((
-            index,
-            Part {
-                buffer: part.buffer,
-                offset: part.offset + within,
-            },
-        ))
-    }
-
-    /// What is kept that covers a region.
-    fn kept(&self, region: &Region) -> Option<usize> {
-        self.keeping
-            .iter()
-            .position(|keeping| keeping.candidate.region.covers(region))
-    }
-
-    /// The region that would be kept for a part of it: all of a named buffer.
-    fn whole(&self, region: &Region) -> Region {
-        match &self.plan.storages[region.storage.0 as usize] {
-            PlannedStorage::State { bytes, .. } => Region {
-                storage: region.storage,
-                bytes: 0..*bytes,
-            },
-            _ => region.clone(),
-        }
-    }
-
-    /// Gives a tensor on a device, which has no memory yet, a buffer of its own.
-    fn define(&mut self, value: ValueId) -> Option<()> {
-        let id = self.undefined(value)?;
-        let device = device_of(self.plan, value)?;
-        let device = self.devices.iter().position(|other| other.id() == device)?;
-        self.buffer(device, id, Home::Planned(id));
-        Some(())
-    }
-
-    fn buffer(&mut self, device: usize, id: TensorId, home: Home) -> Part {
-        self.buffers.push(Buffer {
-            device,
-            bytes: self.plan.tensors[id.0 as usize].capacity,
-            first: self.now,
-            last: self.now,
-            home,
-        });
-        let part = Part {
-            buffer: self.buffers.len() - 1,
-            offset: 0,
-        };
-        self.tensors.insert(id, part);
-        part
-    }
-
-    /// This instruction becomes a copy within a device.
-    fn copy(&mut self, device: usize, from: Part, to: Part, bytes: usize, passes_shape: bool) {
-        self.touch(from, self.now);
-        self.touch(to, self.now);
-        self.executions[self.now] = Execution::CopyParts(self.copies.len());
-        self.copies.push(PartCopy {
-            device,
-            from,
-            to,
-            bytes,
-            passes_shape,
-        });
-    }
-
-    fn touch(&mut self, part: Part, index: usize) {
-        // What is used in more than one stretch may be needed at any time.
-        let always = self.stretches[self.buffers[part.buffer].first] != self.stretches[index];
-        let buffer = &mut self.buffers[part.buffer];
-        if always {
-            buffer.first = 0;
-            buffer.last = self.plan.steps.len();
-        }
-        buffer.last = buffer.last.max(index);
-    }
-
-    /// `None` unless two tensors have the same type, order and room, so that one can stand for the
-    /// other.
-    fn same_layout(&self, a: ValueId, b: ValueId) -> Option<()> {
-        let tensor = |value| Some(&self.plan.tensors[self.tensor(value)?.0 as usize]);
-        let (a, b) = (tensor(a)?, tensor(b)?);
-        // What is not planned has no room of its own yet.
-        let room = a.capacity == b.capacity || a.capacity == 0 || b.capacity == 0;
-        (a.dtype == b.dtype && a.dim_order == b.dim_order && room).then_some(())
-    }
-
-    /// Whether a tensor's memory on the host is there before anything is written to it.
-    fn is_planned(&self, value: ValueId) -> Option<bool> {
-        let storage = self.region(value)?.storage;
-        let storage = &self.plan.storages[storage.0 as usize];
-        Some(!matches!(storage, PlannedStorage::Unplanned))
-    }
-
-    fn is_static(&self, value: ValueId) -> Option<bool> {
-        let tensor = &self.plan.tensors[self.tensor(value)?.0 as usize];
-        Some(tensor.dynamism == ShapeDynamism::Static)
-    }
-
-    /// The memory of a tensor on a device that was written before.
-    fn part(&mut self, value: ValueId) -> Option<Part> {
-        let id = self.tensor(value)?;
-        self.check_fresh(id)?;
-        self.tensors.get(&id).copied()
-    }
-
-    /// A tensor that is written for the first time. Exported programs write each once.
-    fn undefined(&mut self, value: ValueId) -> Option<TensorId> {
-        let id = self.tensor(value)?;
-        self.check_fresh(id)?;
-        (!self.tensors.contains_key(&id)).then_some(id)
-    }
-
-    fn check_fresh(&mut self, id: TensorId) -> Option<()> {
-        if let Some((_, blame)) = self.stale.get(&id) {
-            self.blame = Some(blame.clone());
-            return None;
-        }
-        Some(())
-    }
-
-    fn tensor(&self, value: ValueId) -> Option<TensorId> {
-        match self.plan.values[value.index()] {
-            PlannedValue::Tensor(id) => Some(id),
-            _ => None,
-        }
-    }
-
-    fn region(&self, value: ValueId) -> Option<Region> {
-        self.region_of(self.tensor(value)?)
-    }
-
-    /// The host memory of a tensor, as large as it may become.
-    fn region_of(&self, id: TensorId) -> Option<Region> {
-        match self.regions.get(&id) {
-            Some(region) => Some(region.clone()),
-            None => self.planned_region(id),
-        }
-    }
-
-    fn planned_region(&self, id: TensorId) -> Option<Region> {
-        let tensor = &self.plan.tensors[id.0 as usize];
-        // What is not planned is a storage by itself, of any size.
-        let bytes = match self.plan.storages[tensor.storage.0 as usize] {
-            PlannedStorage::Unplanned => 0..tensor.capacity.max(1),
-            _ => tensor.offset..tensor.offset.checked_add(tensor.capacity)?,
-        };
-        Some(Region {
-            storage: tensor.storage,
-            bytes,
-        })
-    }
 }
 
 /// Whether a move is one of bytes: within the source, of the same type, and in logical order on
@@ -1148,24 +575,4 @@ fn fits(call: &StaticCall<'_>, moved: Moved, output: usize) -> bool {
         && is_row_major(sizes, order)
         && is_row_major(to_sizes, to_order)
         && end.is_some_and(|end| end <= room)
-}
-
-/// The stretch of instructions without jumps, from or to elsewhere, that each is in.
-fn stretches(plan: &MethodPlan) -> Vec<usize> {
-    let mut starts = HashSet::new();
-    for (index, step) in plan.steps.iter().enumerate() {
-        if let Step::JumpIfFalse { destination, .. } = step {
-            starts.insert(*destination as usize);
-            starts.insert(index + 1);
-        }
-    }
-    let mut stretch = 0;
-    let mut stretches = Vec::with_capacity(plan.steps.len() + 1);
-    for index in 0..=plan.steps.len() {
-        if starts.contains(&index) {
-            stretch += 1;
-        }
-        stretches.push(stretch);
-    }
-    stretches
 }

@@ -23,6 +23,8 @@ mod finish;
 mod follow;
 mod kept;
 mod known;
+mod paths;
+mod regions;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

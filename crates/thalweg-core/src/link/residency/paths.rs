@@ -1,0 +1,80 @@
+//! The paths through a method.
+
+use std::collections::HashSet;
+
+use super::follow::Follower;
+use super::is_straight;
+use crate::link::steps::device_of;
+use crate::memory::TensorId;
+use crate::plan::{MethodPlan, Step};
+
+impl Follower<'_> {
+    /// The memory of values that others may become. `None` if some of it is on a device.
+    pub(super) fn find_moving(&mut self) -> Option<()> {
+        let plan = self.plan;
+        for step in &plan.steps {
+            let Step::Move { from, to } = step else {
+                continue;
+            };
+            for value in [*from, *to] {
+                if device_of(plan, value).is_some() {
+                    return None;
+                }
+                for id in plan.tensors_of(value) {
+                    let region = self.planned_region(id)?;
+                    self.moving.push(region);
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+/// The stretch of instructions without jumps, from or to elsewhere, that each is in.
+pub(super) fn stretches(plan: &MethodPlan) -> Vec<usize> {
+    let mut starts = HashSet::new();
+    for (index, step) in plan.steps.iter().enumerate() {
+        if let Step::JumpIfFalse { destination, .. } = step {
+            starts.insert(*destination as usize);
+            starts.insert(index + 1);
+        }
+    }
+    let mut stretch = 0;
+    let mut stretches = Vec::with_capacity(plan.steps.len() + 1);
+    for index in 0..=plan.steps.len() {
+        if starts.contains(&index) {
+            stretch += 1;
+        }
+        stretches.push(stretch);
+    }
+    stretches
+}
+
+/// The tensors that the instructions of each stretch have to do with, in methods with several, and
+/// those that come after all.
+pub(super) fn mentions(plan: &MethodPlan) -> Vec<(usize, TensorId)> {
+    let mut mentions = HashSet::new();
+    if is_straight(plan) {
+        return Vec::new();
+    }
+    let after = usize::MAX;
+    mentions.extend(
+        plan.outputs
+            .iter()
+            .flat_map(|&value| plan.tensors_of(value))
+            .map(|id| (after, id)),
+    );
+    for (step, stretch) in plan.steps.iter().zip(stretches(plan)) {
+        let values = match step {
+            Step::Kernel { arguments, .. } | Step::Delegate { arguments, .. } => {
+                plan.arguments(*arguments)
+            }
+            Step::Move { from, to } => &[*from, *to],
+            Step::JumpIfFalse { condition, .. } => std::slice::from_ref(condition),
+            Step::Free { .. } => &[],
+        };
+        let tensors = values.iter().flat_map(|&value| plan.tensors_of(value));
+        mentions.extend(tensors.map(|id| (stretch, id)));
+    }
+    mentions.into_iter().collect()
+}
