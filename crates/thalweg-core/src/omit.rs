@@ -22,6 +22,8 @@ pub enum Rule {
     UploadsRead,
     /// A copy from a device is known to write its target until it is done.
     DownloadsWrite,
+    /// A call is over after the copies that read memory which the caller lent for its time.
+    LentUntilCopied,
 }
 
 /// Makes the switch for a crate's rules, which is there if the crate's feature `omissions` is, and

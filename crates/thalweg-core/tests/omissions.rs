@@ -18,7 +18,7 @@ type Scenario = fn() -> bool;
 
 #[test]
 fn without_any_wait_or_record_something_goes_wrong() {
-    let scenarios: [(Rule, Scenario); 9] = [
+    let scenarios: [(Rule, Scenario); 10] = [
         (Rule::HostAfterCopies, the_host_computes_with_results),
         (Rule::OutputsAfterCopies, results_are_returned),
         (
@@ -31,6 +31,7 @@ fn without_any_wait_or_record_something_goes_wrong() {
         (Rule::DrainWithoutRecord, a_call_without_a_record_has_waited),
         (Rule::UploadsRead, calls_follow_each_other_without_waiting),
         (Rule::DownloadsWrite, the_host_computes_with_results),
+        (Rule::LentUntilCopied, what_the_caller_has_pinned_is_copied),
     ];
     for (rule, scenario) in scenarios {
         assert!(scenario(), "{rule:?} is kept");
@@ -123,6 +124,18 @@ fn a_call_without_a_record_has_waited() -> bool {
     shared.fail_mark.store(1, Ordering::Relaxed);
     let x = vector(&[1.0; 4]);
     method.run(&[(&x).into()]).is_err() && shared.waits.load(Ordering::Relaxed) == 1
+}
+
+fn what_the_caller_has_pinned_is_copied() -> bool {
+    let mut m = Maker::new();
+    let x = m.forward.unplanned_tensor(ScalarType::Float, &[4]);
+    m.forward.input(x);
+    m.hop(x);
+    let (mut method, shared) = m.load();
+    shared.reaches_callers.store(true, Ordering::Relaxed);
+    let x = vector(&[1.0; 4]);
+    method.run(&[(&x).into()]).unwrap();
+    shared.waits.load(Ordering::Relaxed) == 1
 }
 
 /// A method that returns nothing that comes from the device.

@@ -24,6 +24,8 @@ pub(crate) struct DeviceState {
     used: bool,
     /// Whether a delegate was given the stream, and may ask for something at any time.
     lent: bool,
+    /// Whether copies still read memory that the caller has lent for the time of the call.
+    reads_callers: bool,
     /// Host memory that copies of this call, or of calls before, still use.
     pending: Pending,
 }
@@ -37,6 +39,7 @@ impl DeviceState {
             in_flight: false,
             used: false,
             lent: false,
+            reads_callers: false,
             pending: Pending::with_capacity(copies),
         })
     }
@@ -76,6 +79,11 @@ impl DeviceState {
         self.pending.add(storage, range, by_device);
     }
 
+    /// Remembers that a copy on the stream reads memory that the caller has lent.
+    pub(crate) fn reads_callers(&mut self) {
+        self.reads_callers = true;
+    }
+
     /// Waits if the host cannot use a range yet, once for all that is pending.
     #[inline]
     pub(crate) fn before_host(
@@ -99,6 +107,17 @@ impl DeviceState {
     /// Ends a call: whatever it left in flight can be waited for from now on. If that cannot be
     /// remembered, the call waits here.
     pub(crate) fn end(&mut self) -> Result<()> {
+        // The caller may write to what it has lent as soon as the call is over.
+        let returned = if self.reads_callers && !omitted(Rule::LentUntilCopied) {
+            self.wait().or_else(|error| self.wait().and(Err(error)))
+        } else {
+            Ok(())
+        };
+        self.reads_callers = false;
+        returned.and(self.record_end())
+    }
+
+    fn record_end(&mut self) -> Result<()> {
         if !std::mem::take(&mut self.used) {
             return Ok(());
         }
@@ -127,6 +146,7 @@ impl DeviceState {
         }
         self.used = false;
         self.in_flight = false;
+        self.reads_callers = false;
         self.pending.clear();
         Ok(())
     }

@@ -37,6 +37,9 @@ impl Values {
         };
         let range = offset..offset + len;
         let state = in_turn(devices, device, storage, range, pinned, Use::Read)?;
+        if self.is_callers(storage) && state.device.reaches(data)? {
+            state.reads_callers();
+        }
         let stream = state.stream();
         // SAFETY: both places were checked to have `len` bytes. Pinned memory is not written by
         // the host while it is pending, and lives as long as the instance, which waits.
