@@ -28,6 +28,8 @@ pub enum Rule {
     StateRecord,
     /// The host reads a state after what a call has left in flight.
     StateOnHost,
+    /// A call is over after the copies that read memory which the caller lent for its time.
+    LentUntilCopied,
 }
 
 /// Makes the switch for a crate's rules, which is there if the crate's feature `omissions` is, and

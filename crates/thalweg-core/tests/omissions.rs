@@ -21,7 +21,7 @@ type Scenario = fn() -> bool;
 
 #[test]
 fn without_any_wait_or_record_something_goes_wrong() {
-    let scenarios: [(Rule, Scenario); 12] = [
+    let scenarios: [(Rule, Scenario); 13] = [
         (Rule::HostAfterCopies, the_host_computes_with_results),
         (Rule::OutputsAfterCopies, results_are_returned),
         (
@@ -37,6 +37,7 @@ fn without_any_wait_or_record_something_goes_wrong() {
         (Rule::StateAfterCall, instances_count_together),
         (Rule::StateRecord, instances_count_together),
         (Rule::StateOnHost, a_count_is_read),
+        (Rule::LentUntilCopied, what_the_caller_has_pinned_is_copied),
     ];
     for (rule, scenario) in scenarios {
         assert!(scenario(), "{rule:?} is kept");
@@ -174,6 +175,18 @@ fn a_call_without_a_record_has_waited() -> bool {
     shared.fail_mark.store(1, Ordering::Relaxed);
     let x = vector(&[1.0; 4]);
     method.run(&[(&x).into()]).is_err() && shared.waits.load(Ordering::Relaxed) == 1
+}
+
+fn what_the_caller_has_pinned_is_copied() -> bool {
+    let mut m = Maker::new();
+    let x = m.forward.unplanned_tensor(ScalarType::Float, &[4]);
+    m.forward.input(x);
+    m.hop(x);
+    let (mut method, shared) = m.load();
+    shared.reaches_callers.store(true, Ordering::Relaxed);
+    let x = vector(&[1.0; 4]);
+    method.run(&[(&x).into()]).unwrap();
+    shared.waits.load(Ordering::Relaxed) == 1
 }
 
 /// A method that returns nothing that comes from the device.

@@ -24,6 +24,8 @@ pub(crate) struct DeviceState {
     used: bool,
     /// Whether a delegate was given the stream, and may ask for something at any time.
     lent: bool,
+    /// Whether copies still read memory that the caller has lent for the time of the call.
+    reads_callers: bool,
     /// Host memory that copies of this call, or of calls before, still use.
     pending: Pending,
 }
@@ -37,6 +39,7 @@ impl DeviceState {
             in_flight: false,
             used: false,
             lent: false,
+            reads_callers: false,
             pending: Pending::with_capacity(copies),
         })
     }
@@ -81,6 +84,11 @@ impl DeviceState {
         self.pending.add(storage, range, by_device);
     }
 
+    /// Remembers that a copy on the stream reads memory that the caller has lent.
+    pub(crate) fn reads_callers(&mut self) {
+        self.reads_callers = true;
+    }
+
     /// Waits if the host cannot use a range yet, once for all that is pending.
     #[inline]
     pub(crate) fn before_host(
@@ -106,6 +114,17 @@ impl DeviceState {
     ///
     /// `state`: what others may use of it on the device can be waited for by them, too.
     pub(crate) fn end(&mut self, state: Option<&State>) -> Result<()> {
+        // The caller may write to what it has lent as soon as the call is over.
+        let returned = if self.reads_callers && !omitted(Rule::LentUntilCopied) {
+            self.wait().or_else(|error| self.wait().and(Err(error)))
+        } else {
+            Ok(())
+        };
+        self.reads_callers = false;
+        returned.and(self.record_end(state))
+    }
+
+    fn record_end(&mut self, state: Option<&State>) -> Result<()> {
         if !std::mem::take(&mut self.used) {
             return Ok(());
         }
@@ -136,6 +155,7 @@ impl DeviceState {
         }
         self.used = false;
         self.in_flight = false;
+        self.reads_callers = false;
         self.pending.clear();
         Ok(())
     }

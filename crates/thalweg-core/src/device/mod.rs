@@ -54,6 +54,17 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// If memory is out.
     fn allocate_pinned(&self, bytes: usize) -> Result<Box<dyn PinnedMemory>>;
 
+    /// Whether a copy may still read memory of the host after it was asked for, because the device
+    /// reaches that memory by itself. It is asked about memory that a caller lends, who may have
+    /// pinned it.
+    ///
+    /// # Errors
+    /// If the device does not know.
+    fn reaches(&self, memory: *const u8) -> Result<bool> {
+        let _ = memory;
+        Ok(false)
+    }
+
     /// Something that remembers a point in a stream.
     ///
     /// # Errors
@@ -66,8 +77,9 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// If the device failed, perhaps at something earlier.
     fn synchronize(&self, stream: StreamHandle) -> Result<()>;
 
-    /// Copies `len` bytes from the host to the device. Memory that [`allocate_pinned`] gave is read
-    /// when the copy runs; other memory has been read when this returns.
+    /// Copies `len` bytes from the host to the device. Memory that [`allocate_pinned`] gave, or
+    /// that the device otherwise [`reaches`](Device::reaches), is read when the copy runs; other
+    /// memory has been read when this returns.
     ///
     /// [`allocate_pinned`]: Device::allocate_pinned
     ///

@@ -13,6 +13,9 @@ use crate::{Result, ValueId, bail, ensure};
 /// So many bytes of an input are under way while the host copies as many to where they start from.
 const PART: usize = 512 << 10;
 
+/// To copy fewer bytes takes less time than to ask whether they could stay where they are.
+const WORTH_ASKING: usize = 16 << 10;
+
 impl Values {
     /// Copies a tensor on the host to one on a device.
     pub(crate) fn upload(
@@ -22,7 +25,7 @@ impl Values {
         to: ValueId,
     ) -> Result<()> {
         let (from, to) = self.prepare(from, to)?;
-        Self::upload_from(devices, from, to)
+        self.upload_from(devices, from, to)
     }
 
     /// Copies an input from the caller's memory to a device, by way of its planned place: while one
@@ -54,8 +57,9 @@ impl Values {
                 "an input is not copied from the host to a device"
             );
         };
-        if pinned.is_none() || !writable {
-            return Self::upload_from(devices, self.place_in(lent, 0, len)?, to);
+        let given = self.place_in(lent, 0, len)?;
+        if pinned.is_none() || !writable || Self::is_reached(devices, device, given)? {
+            return self.upload_from(devices, given, to);
         }
         for start in (0..len).step_by(PART) {
             let part = PART.min(len - start);
@@ -80,7 +84,18 @@ impl Values {
         Ok(())
     }
 
-    fn upload_from(devices: &mut [DeviceState], from: Place, to: Place) -> Result<()> {
+    /// Whether the device copies from a caller's memory by itself, and there is enough of it for that
+    /// to be worth asking.
+    fn is_reached(devices: &[DeviceState], device: usize, given: Place) -> Result<bool> {
+        match (given, devices.get(device)) {
+            (Place::Host { data, len, .. }, Some(state)) if len >= WORTH_ASKING => {
+                state.device.reaches(data)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn upload_from(&self, devices: &mut [DeviceState], from: Place, to: Place) -> Result<()> {
         let Place::Host {
             data,
             storage,
@@ -100,6 +115,9 @@ impl Values {
         };
         let range = offset..offset + len;
         let state = in_turn(devices, device, storage, range, pinned, Use::Read)?;
+        if self.is_callers(storage) && state.device.reaches(data)? {
+            state.reads_callers();
+        }
         let stream = state.stream();
         // SAFETY: both places were checked to have `len` bytes. Pinned memory is not written by
         // the host while it is pending, and lives as long as the instance, which waits.
@@ -121,7 +139,7 @@ impl Values {
         let place = |(storage, offset)| self.place_in(storage, offset, kept.bytes);
         match action {
             KeptAction::ToDevice if !sides.on_device(id) => {
-                Self::upload_from(devices, place(kept.host)?, place((kept.storage, 0))?)?;
+                self.upload_from(devices, place(kept.host)?, place((kept.storage, 0))?)?;
                 sides.add_device(id);
             }
             KeptAction::ToHost if !sides.on_host() => {

@@ -670,6 +670,13 @@ impl Values {
         }
     }
 
+    /// Whether a storage is memory that the caller lends.
+    pub(super) fn is_callers(&self, id: StorageId) -> bool {
+        // SAFETY: as in `view`.
+        let storage = unsafe { &*self.storages[id.0 as usize].get() };
+        matches!(storage.owner, Owner::Caller)
+    }
+
     /// An address in the memory of a device, `len` bytes of which lie within it.
     pub(crate) fn device_address(
         &self,

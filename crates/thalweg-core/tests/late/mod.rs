@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use thalweg_core::{
@@ -51,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) downloads: AtomicUsize,
     pub(crate) waits: AtomicUsize,
     pub(crate) fail_mark: AtomicUsize,
+    /// Whether callers are said to have pinned what they lend.
+    pub(crate) reaches_callers: AtomicBool,
     /// Where pinned memory starts and ends.
     pinned: Mutex<Vec<(usize, usize)>>,
 }
@@ -208,6 +210,10 @@ impl Device for LateDevice {
         let start = memory.start().addr();
         self.0.pinned.lock().unwrap().push((start, start + bytes));
         Ok(Box::new(memory))
+    }
+
+    fn reaches(&self, _: *const u8) -> Result<bool> {
+        Ok(self.0.reaches_callers.load(Ordering::Relaxed))
     }
 
     fn mark(&self) -> Result<Box<dyn Mark>> {

@@ -10,7 +10,7 @@ use thalweg_core::{
 };
 
 use super::{Context, EventHandle, StreamHandle};
-use crate::{Device, DeviceBuffer, PinnedBuffer, Stream};
+use crate::{Device, DeviceBuffer, MemoryKind, PinnedBuffer, Stream};
 
 /// A device of this crate is one that programs can have memory on.
 ///
@@ -45,6 +45,11 @@ impl ProgramDevice for Device {
 
     fn allocate_pinned(&self, bytes: usize) -> Result<Box<dyn ProgramPinnedMemory>> {
         Ok(Box::new(Pinned(PinnedBuffer::new(self, bytes)?)))
+    }
+
+    fn reaches(&self, memory: *const u8) -> Result<bool> {
+        let kind = self.memory_kind(memory.expose_provenance() as u64)?;
+        Ok(kind != MemoryKind::Pageable)
     }
 
     fn mark(&self) -> Result<Box<dyn Mark>> {

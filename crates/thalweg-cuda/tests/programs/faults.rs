@@ -3,8 +3,10 @@
 
 use std::fmt::Debug;
 
-use thalweg_core::{DeviceInput, Method, MethodOptions, Result, RunOptions, Tensor};
-use thalweg_cuda::{Device, Driver, Stream};
+use thalweg_core::{
+    DType, DeviceInput, Method, MethodOptions, Result, RunOptions, Tensor, TensorView,
+};
+use thalweg_cuda::{Device, Driver, PinnedBuffer, Stream};
 use thalweg_format::{Program, ScalarType};
 use thalweg_simgpu::{Config, Sim};
 
@@ -153,6 +155,32 @@ fn a_method_that_is_given_what_another_left_on_the_device_is_right_the_next_time
             result
         };
         twice(&mut second, 0.0, attempt, &right(3.0, 0.0));
+        Ok(())
+    });
+}
+
+#[test]
+fn an_input_in_the_callers_pinned_memory_is_the_callers_again_even_if_the_call_fails() {
+    let mut m = Maker::new();
+    let x = m.forward.unplanned_tensor(ScalarType::Float, &[2, 2]);
+    m.forward.input(x);
+    let y = m.hop(x, 2);
+    m.forward.output(y);
+    let program = m.build();
+    whatever_fails(|devices| {
+        let mut method = load(devices, &program, false)?.method("forward")?;
+        let mut pinned = PinnedBuffer::new(&devices[0], 16)?;
+        let mut attempt = || {
+            let result = pinned.read().and_then(|bytes| {
+                let x = TensorView::new(DType::F32, &[2, 2], &bytes)?;
+                let options = RunOptions::new().device_outputs(true);
+                method.run_with(&[x.into()], &options).map(drop)
+            });
+            let written = pinned.write().map(|mut bytes| bytes.fill(1));
+            result.and(written)
+        };
+        let result = attempt().or_else(|_| attempt());
+        result.unwrap_or_else(|error| panic!("not usable again: {error}"));
         Ok(())
     });
 }

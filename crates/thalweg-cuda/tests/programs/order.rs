@@ -1,8 +1,9 @@
 //! Every wait and every record of the core is needed: the stand-in, which the core tells of the
 //! host's accesses, misses it if it is left out.
 
-use thalweg_core::{Method, Rule, RunOptions, omit};
-use thalweg_cuda::{Device, Driver, Stream};
+use thalweg_core::{DType, Method, Rule, RunOptions, TensorView, omit};
+use thalweg_cuda::{Device, Driver, PinnedBuffer, Stream};
+use thalweg_format::ScalarType;
 use thalweg_simgpu::{Config, Fault, Report, ReportKind, Sim, Site};
 
 use crate::elementwise::session;
@@ -78,6 +79,24 @@ fn sum(device: &Device) -> Method {
     let y = m.hop(x, 2);
     m.forward.output(y);
     method(device, m)
+}
+
+/// A caller that writes to an input in its own pinned memory as soon as it may.
+fn writes_to_what_it_lent(_: &Sim, device: &Device) {
+    let mut m = Maker::new();
+    let x = m.forward.unplanned_tensor(ScalarType::Float, &[2, 2]);
+    m.forward.input(x);
+    let y = m.hop(x, 2);
+    m.forward.output(y);
+    let mut method = method(device, m);
+    let mut pinned = PinnedBuffer::new(device, 16).unwrap();
+    {
+        let bytes = pinned.read().unwrap();
+        let x = TensorView::new(DType::F32, &[2, 2], &bytes).unwrap();
+        let options = RunOptions::new().device_outputs(true);
+        method.run_with(&[x.into()], &options).unwrap();
+    }
+    pinned.write().unwrap().fill(0);
 }
 
 /// A count that goes on on another stream.
@@ -194,5 +213,14 @@ fn a_call_that_cannot_record_what_it_leaves_waits_for_it() {
         Rule::DrainWithoutRecord,
         ReportKind::FreeWhileInUse,
         goes_without_a_record,
+    );
+}
+
+#[test]
+fn a_call_is_over_after_the_copies_of_what_the_caller_has_pinned() {
+    is_needed(
+        Rule::LentUntilCopied,
+        ReportKind::HostRace,
+        writes_to_what_it_lent,
     );
 }

@@ -2,7 +2,7 @@
 //! under every schedule, and on programs of which the number of copies is known.
 
 use thalweg_core::{DeviceId, Method, RunOptions};
-use thalweg_cuda::{Device, Driver};
+use thalweg_cuda::{Device, Driver, Stream};
 use thalweg_format::{Program, ScalarType};
 use thalweg_simgpu::{Config, Sim};
 
@@ -58,7 +58,14 @@ fn compare(driver: &Driver, seed: u64, ids: &[DeviceId], sim: Option<&Sim>) -> [
         let start = count();
         let expected = run(&mut every, &x, &RunOptions::new()).unwrap();
         let between = count();
-        let answer = run(&mut few, &x, &RunOptions::new()).unwrap();
+        // Half of them have a stream for each call, which is gone after it.
+        let stream = (seed % 2 == 1).then(|| Stream::new(&devices[0]).unwrap());
+        let options = match &stream {
+            Some(stream) => RunOptions::new().stream(stream),
+            None => RunOptions::new(),
+        };
+        let answer = run(&mut few, &x, &options).unwrap();
+        drop(stream);
         let end = count();
         assert_eq!(expected, answer, "seed {seed}, call {call}");
         // A state that is read is brought to the host for it.
