@@ -159,11 +159,8 @@ impl Backend for Together {
         self.changed.notify_all();
         let patience = Duration::from_secs(20);
         let alone = |loading: &mut usize| *loading < 2;
-        let (_, waited) = self
-            .changed
-            .wait_timeout_while(loading, patience, alone)
-            .unwrap();
-        if waited.timed_out() {
+        let waited = self.changed.wait_timeout_while(loading, patience, alone);
+        if waited.unwrap().1.timed_out() {
             bail!(Delegate, "{} is loaded alone", spec.index());
         }
         Ok(Arc::new(Loaded(spec.index() as f32)))
