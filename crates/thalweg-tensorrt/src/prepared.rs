@@ -191,7 +191,16 @@ impl Prepared {
     pub(crate) fn enqueue(&mut self, stream: StreamHandle) -> Result<()> {
         // Also after an error: something may have been enqueued.
         self.running = true;
-        self.context.enqueue(stream)
+        self.context.enqueue(stream).inspect_err(|_| self.forget())
+    }
+
+    /// Forgets what the context has been told, so that it will be told again: it may not have taken
+    /// all of it, since some of TensorRT's methods have no answer.
+    #[cold]
+    fn forget(&mut self) {
+        self.configured = false;
+        self.room = None;
+        self.bound.fill(DeviceAddress(0));
     }
 
     /// Waits until nothing runs that the context has enqueued.

@@ -7,7 +7,7 @@ use thalweg_core::{Result, bail, ensure};
 use thalweg_cuda::Device;
 
 use super::context::Context;
-use super::layout::EngineMethods;
+use super::layout::{EngineMethods, This};
 use super::object::Object;
 use super::runtime::Runtime;
 use super::types::{DataType, Shape, TensorLocation};
@@ -67,6 +67,14 @@ impl Engine {
         &self.device
     }
 
+    /// Asks something whose answer may also mean that asking has failed: then TensorRT says so.
+    fn ask<T>(&self, call: &str, ask: impl FnOnce(This) -> T) -> Result<T> {
+        log::begin();
+        let answer = ask(self.object.this());
+        log::check(call)?;
+        Ok(answer)
+    }
+
     /// A context without scratch memory of its own. The device must be current.
     pub(crate) fn create_context(self: &Arc<Self>) -> Result<Context> {
         const USER_MANAGED: c_int = 2;
@@ -121,7 +129,10 @@ impl Engine {
     pub(crate) fn is_input(&self, name: &CStr) -> Result<Option<bool>> {
         let mode = self.object.method(&self.methods().mode)?;
         // SAFETY: the name ends with a zero.
-        Ok(match unsafe { mode(self.object.this(), name.as_ptr()) } {
+        let mode = self.ask("getTensorIOMode", |this| unsafe {
+            mode(this, name.as_ptr())
+        })?;
+        Ok(match mode {
             1 => Some(true),
             2 => Some(false),
             _ => None,
@@ -147,16 +158,19 @@ impl Engine {
     pub(crate) fn data_type(&self, name: &CStr) -> Result<DataType> {
         let data_type = self.object.method(&self.methods().data_type)?;
         // SAFETY: the name ends with a zero.
-        Ok(DataType(unsafe {
-            data_type(self.object.this(), name.as_ptr())
-        }))
+        self.ask("getTensorDataType", |this| unsafe {
+            DataType(data_type(this, name.as_ptr()))
+        })
     }
 
     /// Where a tensor must be.
     pub(crate) fn location(&self, name: &CStr) -> Result<TensorLocation> {
         let location = self.object.method(&self.methods().location)?;
         // SAFETY: the name ends with a zero.
-        match unsafe { location(self.object.this(), name.as_ptr()) } {
+        let location = self.ask("getTensorLocation", |this| unsafe {
+            location(this, name.as_ptr())
+        })?;
+        match location {
             0 => Ok(TensorLocation::Device),
             1 => Ok(TensorLocation::Host),
             other => bail!(
@@ -171,7 +185,10 @@ impl Engine {
     pub(crate) fn is_shape_tensor(&self, name: &CStr) -> Result<bool> {
         let is = self.object.method(&self.methods().is_shape_tensor)?;
         // SAFETY: the name ends with a zero.
-        Ok(unsafe { is(self.object.this(), name.as_ptr()) } != 0)
+        self.ask(
+            "isShapeInferenceIO",
+            |this| unsafe { is(this, name.as_ptr()) } != 0,
+        )
     }
 
     /// What is unusual about the order of a tensor's elements; `None` if they are in row-major order.
@@ -181,7 +198,10 @@ impl Engine {
         let format = self.object.method(&methods.format)?;
         let describe = self.object.method(&methods.format_text)?;
         // SAFETY: the name ends with a zero.
-        if unsafe { format(self.object.this(), name.as_ptr(), profile) } == LINEAR {
+        let format = self.ask("getTensorFormat", |this| unsafe {
+            format(this, name.as_ptr(), profile)
+        })?;
+        if format == LINEAR {
             return Ok(None);
         }
         // SAFETY: as above; the text lives as long as the engine.
@@ -239,17 +259,15 @@ impl Engine {
             let values = self.object.method(&methods.profile_values_v2)?;
             // SAFETY: the name ends with a zero; the values, if there are any, are as many as the
             // tensor has, and live as long as the engine.
-            return Ok(unsafe {
-                let values = values(self.object.this(), name.as_ptr(), profile, which as c_int);
-                many(values, count)
+            return self.ask("getProfileTensorValuesV2", |this| unsafe {
+                many(values(this, name.as_ptr(), profile, which as c_int), count)
             });
         }
         let values = self.object.method(&methods.profile_values)?;
         // SAFETY: as above.
-        let values = unsafe {
-            let values = values(self.object.this(), name.as_ptr(), profile, which as c_int);
-            many(values, count)
-        };
+        let values = self.ask("getProfileTensorValues", |this| unsafe {
+            many(values(this, name.as_ptr(), profile, which as c_int), count)
+        })?;
         Ok(values.into_iter().map(i64::from).collect())
     }
 
@@ -259,24 +277,25 @@ impl Engine {
         if !self.object.has(&methods.scratch_v2) {
             let scratch = self.object.method(&methods.scratch)?;
             // SAFETY: it takes the number of a profile.
-            return Ok(unsafe { scratch(self.object.this(), profile) });
+            return self.ask("getDeviceMemorySizeForProfile", |this| unsafe {
+                scratch(this, profile)
+            });
         }
         let scratch = self.object.method(&methods.scratch_v2)?;
-        log::begin();
+        let call = "getDeviceMemorySizeForProfileV2";
         // SAFETY: as above.
-        let bytes = unsafe { scratch(self.object.this(), profile) };
-        let bytes = usize::try_from(bytes);
-        bytes.map_err(|_| log::failed("getDeviceMemorySizeForProfileV2"))
+        let bytes = self.ask(call, |this| unsafe { scratch(this, profile) })?;
+        usize::try_from(bytes).map_err(|_| log::failed(call))
     }
 
     /// How many bytes of weights can stay on the host.
     pub(crate) fn streamable_weights(&self) -> Result<i64> {
         let size = self.object.method(&self.methods().streamable_weights)?;
-        log::begin();
+        let call = "getStreamableWeightsSize";
         // SAFETY: it takes nothing.
-        match unsafe { size(self.object.this()) } {
+        match self.ask(call, |this| unsafe { size(this) })? {
             size @ 0.. => Ok(size),
-            _ => Err(log::failed("getStreamableWeightsSize")),
+            _ => Err(log::failed(call)),
         }
     }
 
@@ -291,21 +310,25 @@ impl Engine {
             .object
             .method(&self.methods().automatic_weight_budget)?;
         // SAFETY: it takes nothing.
-        Ok(unsafe { budget(self.object.this()) })
+        self.ask("getWeightStreamingAutomaticBudget", |this| unsafe {
+            budget(this)
+        })
     }
 
     /// How many bytes weights have on the device.
     pub(crate) fn weight_budget(&self) -> Result<i64> {
         let budget = self.object.method(&self.methods().weight_budget)?;
         // SAFETY: it takes nothing.
-        Ok(unsafe { budget(self.object.this()) })
+        self.ask("getWeightStreamingBudgetV2", |this| unsafe { budget(this) })
     }
 
     /// How many bytes a context needs to stream weights.
     pub(crate) fn weight_scratch(&self) -> Result<i64> {
         let scratch = self.object.method(&self.methods().weight_scratch)?;
         // SAFETY: it takes nothing.
-        Ok(unsafe { scratch(self.object.this()) })
+        self.ask("getWeightStreamingScratchMemorySize", |this| unsafe {
+            scratch(this)
+        })
     }
 
     /// Says how many bytes weights have on the device. There must be no context.
@@ -324,8 +347,10 @@ impl Engine {
     pub(crate) fn aliased_input(&self, output: &CStr) -> Result<Option<String>> {
         let aliased = self.object.method(&self.methods().aliased_input)?;
         // SAFETY: the name ends with a zero; the answer lives as long as the engine.
-        let name = unsafe { text(aliased(self.object.this(), output.as_ptr())) };
-        Ok(name.map(|name| name.to_string_lossy().into_owned()))
+        self.ask("getAliasedInputTensor", |this| {
+            let name = unsafe { text(aliased(this, output.as_ptr())) };
+            name.map(|name| name.to_string_lossy().into_owned())
+        })
     }
 
     /// Whether this version of TensorRT says which outputs are inputs.

@@ -32,6 +32,8 @@ fn everything(version: Played) -> Model {
         .affine("y", &[(3.0, "x")], 1.0);
     engine.resize_by_shape = true;
     engine.name = "the engine".into();
+    // The lean runtime takes no others.
+    engine.version_compatible = version.kind == Variant::Lean;
     let ios = [
         input("x", &[64, 8]).dynamic(),
         output("y", &[64, 8]).dynamic(),

@@ -2,6 +2,8 @@
 
 use super::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use thalweg_core::{Device as _, DeviceAddress, DeviceInput};
+use thalweg_cuda::{DeviceBuffer, Stream};
 use thalweg_tensorrt::{Rule, omit};
 
 /// Runs a scenario with all rules, and without one.
@@ -24,19 +26,29 @@ fn is_needed(rule: Rule, scenario: impl Fn(&Driver)) {
     assert!(seen, "nobody misses {rule:?}");
 }
 
-/// Calls that leave results on the device, and then one that does not.
-fn calls_without_waiting(model: &Model, rows: &[i32]) -> impl Fn(&Driver) {
+/// Calls with inputs and outputs on the device, which nothing waits for, and then one on the host.
+fn calls_without_waiting(model: &Model, rows: &[usize]) -> impl Fn(&Driver) {
     let (model, rows) = (model.clone(), rows.to_vec());
     move |driver| {
         let mut method = model.method(driver).unwrap();
+        let device = driver.device(0).unwrap();
+        let stream = Stream::new(&device).unwrap();
+        let buffer = DeviceBuffer::new(&stream, 64 * 8 * 4).unwrap();
+        let mut work = stream.work().unwrap();
+        work.fill(&buffer, 0).unwrap();
+        work.finish().unwrap().synchronize().unwrap();
+        let options = RunOptions::new().device_outputs(true).stream(&stream);
         for &rows in &rows {
-            let x = numbers(rows, &[rows as usize, 8]);
-            let options = RunOptions::new().device_outputs(true);
-            method.run_with(&[(&x).into()], &options).unwrap();
+            let (id, address) = (device.id(), DeviceAddress(buffer.address()));
+            let sizes = [rows, 8];
+            // SAFETY: the buffer has room for as many, and lives until the stream is synchronized.
+            let x = unsafe { DeviceInput::new(id, address, thalweg_core::DType::F32, &sizes) };
+            method.run_with(&[x.unwrap().into()], &options).unwrap();
         }
         let rows = rows.last().copied().unwrap_or(1);
-        let x = numbers(rows, &[rows as usize, 8]);
+        let x = numbers(1, &[rows, 8]);
         assert_eq!(run(&mut method, &[&x]).unwrap()[0].1, tripled(&x));
+        stream.synchronize().unwrap();
     }
 }
 

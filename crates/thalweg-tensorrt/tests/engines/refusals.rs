@@ -160,13 +160,17 @@ fn a_small_number_instead_of_a_runtime_is_an_error() {
     use thalweg_simgpu::Fault;
     let sim = Sim::session(Config::seeded(0));
     sim.faults(&[Fault::Call {
-        function: "nvinfer.createInferRuntime".into(),
+        function: "nvinfer.createInferRuntime_INTERNAL".into(),
         nth: 1,
         code: 3,
     }]);
     let driver = open();
     let error = affine().method(&driver).unwrap_err();
-    assert!(error.to_string().contains("createInferRuntime"), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("createInferRuntime") && text.contains("0x3"),
+        "{text}"
+    );
     // The next one is a runtime.
     let mut method = affine().method(&driver).unwrap();
     run(&mut method, &[&numbers(0, &[8, 8])]).unwrap();
