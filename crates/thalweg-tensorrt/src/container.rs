@@ -439,7 +439,7 @@ mod tests {
         check(
             |m| {
                 m.aliased_io
-                    .extend([alias("y", "x"), alias("cache_out", "x")])
+                    .extend([alias("y", "x"), alias("cache_out", "x")]);
             },
             "two outputs",
         );

@@ -101,6 +101,12 @@ pub struct Attempt {
     pub outcome: Outcome,
 }
 
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.outcome)
+    }
+}
+
 /// Looks at every place until a library is found.
 pub(crate) fn search(options: &Options) -> (Vec<Attempt>, Option<Arc<Library>>) {
     let mut attempts = Vec::new();
@@ -138,10 +144,7 @@ pub(crate) fn search(options: &Options) -> (Vec<Attempt>, Option<Arc<Library>>) 
 pub(crate) fn find(options: &Options) -> Result<Arc<Library>> {
     let (attempts, library) = search(options);
     library.ok_or_else(|| {
-        let attempts: Vec<_> = attempts
-            .iter()
-            .map(|attempt| format!("{}: {}", attempt.place, attempt.outcome))
-            .collect();
+        let attempts: Vec<_> = attempts.iter().map(ToString::to_string).collect();
         Error::new(
             ErrorKind::Missing,
             format!(

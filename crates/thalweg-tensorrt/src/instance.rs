@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use thalweg_core::{Call, DelegateInstance, Device as _, DeviceAddress, DeviceId, Error, Result};
+use thalweg_core::{Call, DelegateInstance, Device as _, DeviceAddress, DeviceId, Result};
 use thalweg_core::{ErrorKind, StreamHandle, bail, ensure};
 use thalweg_cuda::{DeviceBuffer, Stream, Work};
 
@@ -37,10 +37,18 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
+    /// An instance. The context of the only profile is made at once, so that the first call need not;
+    /// of several profiles, nobody knows which will be used.
     pub(crate) fn new(loaded: Arc<Loaded>) -> Result<Self> {
         let count = loaded.bindings.len();
+        let mut contexts: Vec<_> = loaded.profiles.iter().map(|_| None).collect();
+        if let [context] = &mut *contexts {
+            let _current = loaded.device().enter()?;
+            let stream = loaded.device().default_stream();
+            *context = Some(Prepared::new(&loaded, 0, stream)?);
+        }
         Ok(Self {
-            contexts: loaded.profiles.iter().map(|_| None).collect(),
+            contexts,
             scratch: Scratch::new(loaded.device()),
             nothing: None,
             staging: (0..count).map(|_| Staging::default()).collect(),
@@ -484,14 +492,11 @@ impl<'w> LateWork<'w> {
             .get_or_init(|| stream(self.loaded.device(), self.handle))
     }
 
-    fn begin(&mut self) -> Result<&mut Work<'w>, Error> {
+    fn begin(&mut self) -> Result<&mut Work<'w>> {
+        let stream = self.stream();
         match &mut self.work {
             Some(work) => Ok(work),
-            none => Ok(none.insert(
-                self.stream
-                    .get_or_init(|| stream(self.loaded.device(), self.handle))
-                    .work()?,
-            )),
+            none => Ok(none.insert(stream.work()?)),
         }
     }
 }

@@ -89,7 +89,7 @@ impl Loaded {
         let (bindings, inputs) = bindings(&engine, &container.metadata)?;
         Ok(Self {
             aliases: aliases(&engine, &container.metadata, &bindings)?,
-            profiles: profiles(&engine, &bindings[..inputs])?,
+            profiles: profiles(&engine, &bindings, inputs)?,
             engine,
             bindings,
             inputs,
@@ -132,13 +132,16 @@ fn bindings(engine: &Engine, metadata: &Metadata) -> Result<(Vec<Binding>, usize
         let Ok(name) = CString::new(text.clone()) else {
             bail!(InvalidProgram, "the name {text:?} has a zero in it");
         };
-        let is_input = match engine.is_input(&name)? {
-            Some(is_input) if names.contains(&text) => is_input,
-            _ => bail!(
+        let is_input = match names.contains(&text) {
+            true => engine.is_input(&name)?,
+            false => None,
+        };
+        let Some(is_input) = is_input else {
+            bail!(
                 InvalidProgram,
                 "the engine has no input or output `{text}`; it has {}",
                 names.join(", ")
-            ),
+            );
         };
         ensure!(
             is_input == named.is_input,
@@ -154,12 +157,6 @@ fn bindings(engine: &Engine, metadata: &Metadata) -> Result<(Vec<Binding>, usize
                 "`{text}` has elements of {data_type}, which programs do not have"
             );
         };
-        if let Some(format) = engine.unusual_format(&name, 0)? {
-            bail!(
-                Unsupported,
-                "the engine wants the elements of `{text}` in an order of its own: {format}"
-            );
-        }
         bindings.push(Binding {
             shape: engine.shape(&name)?,
             on_host: engine.location(&name)? == TensorLocation::Host,
@@ -240,11 +237,22 @@ fn described(input: Option<&str>) -> String {
     })
 }
 
-fn profiles(engine: &Engine, inputs: &[Binding]) -> Result<Vec<Profile>> {
+fn profiles(engine: &Engine, bindings: &[Binding], inputs: usize) -> Result<Vec<Profile>> {
     let mut profiles = Vec::new();
     for index in 0..engine.profile_count()? {
         let number = index as i32;
-        let bounds = inputs.iter().map(|input| bounds(engine, input, number));
+        for binding in bindings {
+            if let Some(format) = engine.unusual_format(&binding.name, number)? {
+                bail!(
+                    Unsupported,
+                    "the engine wants the elements of `{}` in an order of its own: {format}",
+                    binding.text
+                );
+            }
+        }
+        let bounds = bindings[..inputs]
+            .iter()
+            .map(|input| bounds(engine, input, number));
         profiles.push(Profile {
             inputs: bounds.collect::<Result<_>>()?,
             scratch: engine.scratch(number)?,

@@ -6,8 +6,6 @@
 pub enum Rule {
     /// A context gets other shapes once nothing that it enqueued is running any more.
     ReshapeAfterUse,
-    /// A context gets other addresses once nothing that it enqueued is running any more.
-    RebindAfterUse,
     /// Scratch is replaced once nothing uses it any more.
     GrowAfterUse,
     /// What a method without memory on the device leaves there is waited for.

@@ -17,6 +17,8 @@ pub(crate) struct Prepared {
     context: Context,
     /// By binding, memory for outputs whose size depends on data. The context points to them.
     allocators: Vec<Option<OutputAllocator>>,
+    /// By binding, whether the context has been told of the allocator.
+    allocated: Vec<bool>,
     /// By binding, the values of tensors on the host. The context points to them.
     values: Vec<Vec<u64>>,
     /// By input. Right if `configured` is.
@@ -42,6 +44,7 @@ impl Prepared {
         Ok(Self {
             context,
             allocators: (0..count).map(|_| None).collect(),
+            allocated: vec![false; count],
             values: vec![Vec::new(); count],
             shapes: vec![Shape::SCALAR; loaded.inputs],
             configured: false,
@@ -77,7 +80,9 @@ impl Prepared {
         values: impl Fn(usize) -> &'s [u8],
         stream: StreamHandle,
     ) -> Result<()> {
-        self.wait(loaded, stream, Rule::ReshapeAfterUse)?;
+        if !omitted(Rule::ReshapeAfterUse) {
+            self.wait(loaded, stream)?;
+        }
         let known = std::mem::take(&mut self.configured);
         for (index, binding) in loaded.bindings[..loaded.inputs].iter().enumerate() {
             if !known || self.shapes[index] != *shapes(index) {
@@ -96,12 +101,13 @@ impl Prepared {
                 self.values[index] = vec![0; len.div_ceil(8).max(1)];
                 self.context
                     .bind_host(&binding.name, &mut self.values[index])?;
-            } else if !self.outputs[index].is_known() && self.allocators[index].is_none() {
-                let allocator = OutputAllocator::new(loaded.device());
-                // Kept first, since the context points to it from then on.
-                let allocator = self.allocators[index].insert(allocator);
+            } else if !self.outputs[index].is_known() && !self.allocated[index] {
+                // Kept whatever the context answers, since it may point to it from then on.
+                let allocator = self.allocators[index]
+                    .get_or_insert_with(|| OutputAllocator::new(loaded.device()));
                 self.context
                     .set_output_allocator(&binding.name, allocator)?;
+                self.allocated[index] = true;
             }
         }
         self.room = None;
@@ -140,11 +146,11 @@ impl Prepared {
         if self.room == Some(room) {
             return Ok(());
         }
+        // Nothing runs: either the shapes are new, or the scratch has moved; both have waited.
         let first = self.room.is_none();
         if omitted(Rule::SetScratch) || (!first && omitted(Rule::SetScratchAgain)) {
             return Ok(());
         }
-        self.wait(loaded, stream, Rule::RebindAfterUse)?;
         self.room = None;
         self.context.set_scratch(room.address, room.len)?;
         self.room = Some(room);
@@ -179,7 +185,7 @@ impl Prepared {
         if self.bound[index] == address {
             return Ok(());
         }
-        self.wait(loaded, stream, Rule::RebindAfterUse)?;
+        self.wait(loaded, stream)?;
         self.bound[index] = DeviceAddress(0);
         self.context.bind(&loaded.bindings[index].name, address)?;
         self.bound[index] = address;
@@ -201,11 +207,12 @@ impl Prepared {
         self.configured = false;
         self.room = None;
         self.bound.fill(DeviceAddress(0));
+        self.allocated.fill(false);
     }
 
     /// Waits until nothing runs that the context has enqueued.
-    fn wait(&mut self, loaded: &Loaded, stream: StreamHandle, rule: Rule) -> Result<()> {
-        if self.running && !omitted(rule) {
+    fn wait(&mut self, loaded: &Loaded, stream: StreamHandle) -> Result<()> {
+        if self.running {
             wait(loaded.device(), stream)?;
             self.running = false;
         }

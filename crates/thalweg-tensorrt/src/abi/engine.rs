@@ -346,8 +346,8 @@ impl Engine {
     /// not say, which is an error.
     pub(crate) fn aliased_input(&self, output: &CStr) -> Result<Option<String>> {
         let aliased = self.object.method(&self.methods().aliased_input)?;
-        // SAFETY: the name ends with a zero; the answer lives as long as the engine.
         self.ask("getAliasedInputTensor", |this| {
+            // SAFETY: the name ends with a zero; the answer lives as long as the engine.
             let name = unsafe { text(aliased(this, output.as_ptr())) };
             name.map(|name| name.to_string_lossy().into_owned())
         })

@@ -4,6 +4,7 @@ use super::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_core::{Device as _, DeviceAddress, DeviceInput};
 use thalweg_cuda::{DeviceBuffer, Stream};
+use thalweg_simgpu::Fault;
 use thalweg_tensorrt::{Rule, omit};
 
 /// Runs a scenario with all rules, and without one.
@@ -151,4 +152,35 @@ fn inputs_on_the_host_must_be_copied_to_the_device() {
 #[test]
 fn outputs_must_be_copied_to_the_host() {
     is_needed(Rule::StageOutputs, all_on_the_host);
+}
+
+#[test]
+fn what_nobody_else_knows_of_must_be_over_when_the_call_is() {
+    let sim = Sim::session(Config::seeded(0));
+    let mut model = affine();
+    model.ios.iter_mut().for_each(|io| io.on_host = true);
+    // The copy of the result fails, when the engine is already at work.
+    let scenario = |seed| {
+        sim.reset(Config::seeded(seed));
+        let driver = open();
+        let mut method = model.method(&driver).unwrap();
+        let x = numbers(0, &[8, 8]);
+        sim.faults(&[Fault::Call {
+            function: "cuMemcpyDtoHAsync".into(),
+            nth: 1,
+            code: 999,
+        }]);
+        run(&mut method, &[&x]).unwrap_err();
+        sim.faults(&[]);
+        drop((method, driver));
+        sim.finish()
+    };
+    for seed in 0..20 {
+        let reports = scenario(seed);
+        assert!(reports.is_empty(), "seed {seed}: {reports:#?}");
+    }
+    let omission = omit(Rule::DrainUnknownWork);
+    let seen = (0..20).any(|seed| !scenario(seed).is_empty());
+    drop(omission);
+    assert!(seen, "nobody misses {:?}", Rule::DrainUnknownWork);
 }

@@ -121,7 +121,7 @@ unsafe extern "C" fn read(this: *mut c_void, to: *mut c_void, count: i64) -> i64
         // SAFETY: the caller's, and the reader's bytes are nobody's to write.
         unsafe {
             to.cast::<u8>()
-                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
+                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
         };
         bytes.len() as i64
     })
@@ -155,7 +155,7 @@ unsafe extern "C" fn read_anywhere(
             // SAFETY: as in `read`.
             unsafe {
                 to.cast::<u8>()
-                    .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
+                    .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
             };
             return bytes.len() as i64;
         }
