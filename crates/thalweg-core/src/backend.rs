@@ -4,7 +4,7 @@
 //! program once ([`Delegate`]: engine, code, weights), and gives every method instance something
 //! of its own to run it with ([`DelegateInstance`]: contexts, state).
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use crate::data::ProgramData;
@@ -95,6 +95,14 @@ impl DelegateSpec<'_> {
         &self.file.bytes()[self.payload.clone()]
     }
 
+    /// The payload, to be kept for longer than the load: it keeps the program's file.
+    pub fn shared_payload(&self) -> Payload {
+        Payload {
+            file: self.file.clone(),
+            range: self.payload.clone(),
+        }
+    }
+
     /// The value of an option that the exporter fixed.
     pub fn compile_spec(&self, key: &str) -> Option<&[u8]> {
         let spec = self.compile_specs.iter().find(|(other, _)| other == key)?;
@@ -116,6 +124,21 @@ impl DelegateSpec<'_> {
     /// The options that the caller gave when the program was loaded.
     pub fn options(&self) -> &BackendOptions {
         self.options
+    }
+}
+
+/// The payload of a delegate, with the file that it lies in. Cheap to clone.
+#[derive(Clone)]
+pub struct Payload {
+    file: FileBytes,
+    range: Range<usize>,
+}
+
+impl Deref for Payload {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.file.bytes()[self.range.clone()]
     }
 }
 
@@ -154,7 +177,8 @@ impl Call<'_> {
         Arguments::new(self.values, self.scratch, self.arguments, &lending)
     }
 
-    /// The stream of the call on a device. All that the delegate does there goes to it.
+    /// The stream of the call on a device. All that the delegate does there goes to it. It comes
+    /// after all that earlier calls of the same instance have left in flight on the device.
     ///
     /// # Errors
     /// If the method has no memory on that device.
@@ -163,6 +187,28 @@ impl Call<'_> {
         match devices.find(|state| state.device.id() == device) {
             Some(state) => Ok(state.lend_stream()),
             None => bail!(MissingDevice, "the method has no memory on {device}"),
+        }
+    }
+
+    /// The stream that the caller chose on a device, for a method that has no memory there. Nothing
+    /// but the delegate knows of what it does on it, so that this must be over when the delegate
+    /// returns.
+    pub fn caller_stream(&self, device: DeviceId) -> Option<StreamHandle> {
+        self.options.stream_on(device)
+    }
+
+    /// The device that an argument lies on; `None` if that is the host.
+    ///
+    /// # Errors
+    /// If the argument is not a tensor.
+    pub fn device_of(&self, position: usize) -> Result<Option<DeviceId>> {
+        let id = self.tensor_id(position)?;
+        let Place::Device { device, .. } = self.values.place(id)? else {
+            return Ok(None);
+        };
+        match self.devices.get(device) {
+            Some(state) => Ok(Some(state.device.id())),
+            None => bail!(Internal, "there is no device {device}"),
         }
     }
 

@@ -3,7 +3,8 @@
 mod programs;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use programs::{runtime, vector};
 use thalweg_core::{
@@ -143,4 +144,61 @@ fn a_delegate_that_cannot_be_loaded_is_named() {
         error.to_string(),
         "method `forward`: delegate 0 (AddByte): the payload is empty"
     );
+}
+
+/// Loads only while another one is being loaded.
+struct Together {
+    loading: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Backend for Together {
+    fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
+        let mut loading = self.loading.lock().unwrap();
+        *loading += 1;
+        self.changed.notify_all();
+        let patience = Duration::from_secs(20);
+        let alone = |loading: &mut usize| *loading < 2;
+        let waited = self.changed.wait_timeout_while(loading, patience, alone);
+        if waited.unwrap().1.timed_out() {
+            bail!(Delegate, "{} is loaded alone", spec.index());
+        }
+        Ok(Arc::new(Loaded(spec.index() as f32)))
+    }
+}
+
+#[test]
+fn delegates_are_loaded_at_the_same_time_and_stay_in_order() {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        println!("skipped: it needs two processors");
+        return;
+    }
+    let mut program = ProgramBuilder::new();
+    let payload = program.payload(vec![0]);
+    let mut forward = MethodBuilder::new("forward");
+    let x = forward.tensor(ScalarType::Float, &[2]);
+    forward.input(x);
+    for _ in 0..5 {
+        let out = forward.tensor(ScalarType::Float, &[2]);
+        let delegate = forward.delegate("Together", payload, &[]);
+        forward.call_delegate(delegate, &[x, out]);
+        forward.output(out);
+    }
+    program.method(forward);
+    let program = program.build().unwrap();
+    let bytes = program.to_bytes(&WriteOptions::default()).unwrap();
+    let backend = Together {
+        loading: Mutex::new(0),
+        changed: Condvar::new(),
+    };
+    let runtime = runtime().backend("Together", backend).build();
+    let program = runtime.load_bytes(bytes, &LoadOptions::new()).unwrap();
+    let mut method = program.method("forward").unwrap();
+    let x = vector(&[1.0, 2.0]);
+    let outputs = method.run(&[(&x).into()]).unwrap();
+    for index in 0..5 {
+        let sum = 1.0 + index as f32;
+        let output = outputs.tensor(index).unwrap();
+        assert_eq!(output.data::<f32>().unwrap(), [sum, sum + 1.0]);
+    }
 }

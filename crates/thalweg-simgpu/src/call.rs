@@ -163,6 +163,29 @@ fn enter_any(
     result.unwrap_or(CUresult::CUDA_ERROR_UNKNOWN.into())
 }
 
+/// Does what another stand-in of this library needs of the driver, as a part of a call that it has
+/// counted.
+pub(crate) fn within<T>(
+    site: &Arc<Site>,
+    rules: Rules,
+    body: impl FnOnce(&mut Call) -> Answer<T>,
+) -> Answer<T> {
+    SHARED.start();
+    let mut driver = SHARED.lock();
+    driver.drop_given_up();
+    let mut call = Call {
+        driver: Some(driver),
+        site: site.clone(),
+        per_thread: false,
+        injected: false,
+    };
+    let result = call.check(rules).and_then(|()| body(&mut call));
+    if !rules.quiet {
+        call.let_work_run();
+    }
+    result
+}
+
 /// Remembers the end of all work in a stream; 0 if it is captured, or no stream.
 pub(crate) fn mark(stream: u64) -> u64 {
     let mut driver = SHARED.lock();

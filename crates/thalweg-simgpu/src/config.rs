@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::nvinfer::TensorRt;
 use crate::schedule::Mode;
 
 /// The machine, and how it surprises.
@@ -28,6 +29,8 @@ pub struct Config {
     pub capability: (i32, i32),
     /// The version that the driver says it has.
     pub version: i32,
+    /// The version of TensorRT that is played.
+    pub tensorrt: TensorRt,
 }
 
 impl Default for Config {
@@ -42,6 +45,7 @@ impl Default for Config {
             multiprocessors: 132,
             capability: (9, 0),
             version: 13000,
+            tensorrt: TensorRt::default(),
         }
     }
 }
@@ -88,6 +92,13 @@ impl Config {
     #[must_use]
     pub fn with_eagerness(mut self, eagerness: f64) -> Self {
         self.eagerness = Some(eagerness);
+        self
+    }
+
+    /// With this version of TensorRT.
+    #[must_use]
+    pub fn with_tensorrt(mut self, version: TensorRt) -> Self {
+        self.tensorrt = version;
         self
     }
 

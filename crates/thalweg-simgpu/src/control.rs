@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::driver::Driver;
 use crate::fault::Fault;
 use crate::memory::{Access, Toucher};
+use crate::nvinfer::TensorRt;
 use crate::report::{Report, ReportKind};
 use crate::work::Done;
 use crate::worker::SHARED;
@@ -215,6 +216,24 @@ pub(crate) extern "C" fn simgpu_host_access(address: *const c_void, len: usize, 
         &mut driver.reports,
     );
     (driver.reports.list().len() - before) as u32
+}
+
+/// Sets which TensorRT is played, until the next reset: 0 for the whole library, 1 for the lean one,
+/// 2 for the dispatching one, 3 for RTX. The result is 0, or 1 if there is no such kind.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn simgpu_nvinfer_version(
+    major: i32,
+    minor: i32,
+    patch: i32,
+    kind: u32,
+) -> u32 {
+    match TensorRt::from_parts(major, minor, patch, kind) {
+        Some(version) => {
+            SHARED.lock().config.tensorrt = version;
+            0
+        }
+        None => 1,
+    }
 }
 
 /// As [`CountCall`](crate::abi::CountCall).

@@ -14,6 +14,7 @@ use crate::green::{GreenContext, ResourceDescription};
 use crate::handle::Handles;
 use crate::memory::{Memory, Pool};
 use crate::module::{Function, Module};
+use crate::nvinfer::Alive;
 use crate::report::{ReportKind, Reports, Site};
 use crate::schedule::{Candidate, Mode, Schedule};
 use crate::status::Status;
@@ -52,6 +53,8 @@ pub(crate) struct Driver {
     pub(crate) green: Handles<GreenContext>,
     pub(crate) descriptions: Handles<ResourceDescription>,
     pub(crate) captures: Vec<Capture>,
+    /// Objects of TensorRT's.
+    pub(crate) nvinfer: Alive,
     pub(crate) faults: Faults,
     pub(crate) reports: Reports,
     pub(crate) log: VecDeque<Done>,
@@ -99,6 +102,7 @@ impl Driver {
             green: Handles::new(9),
             descriptions: Handles::new(10),
             captures: Vec::new(),
+            nvinfer: Alive::default(),
             faults: Faults::default(),
             reports: Reports::default(),
             log: VecDeque::new(),

@@ -56,6 +56,7 @@ mod launch;
 mod memory;
 #[forbid(unsafe_code)]
 mod module;
+pub mod nvinfer;
 #[forbid(unsafe_code)]
 mod objects;
 #[forbid(unsafe_code)]

@@ -298,6 +298,11 @@ impl Driver {
             }
         }
         if context == 0 {
+            left.extend(
+                self.nvinfer
+                    .left()
+                    .map(|message| (ReportKind::Leak, message)),
+            );
             for capture in &self.captures {
                 let message = format!("a capture was not ended, from {}", capture.site);
                 left.push((ReportKind::CaptureLeftOpen, message));

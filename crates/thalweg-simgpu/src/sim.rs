@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::control::{Request, Response};
 use crate::fault::{Fault, base_name};
 use crate::launch::{KernelFault, Launch};
+use crate::nvinfer;
 use crate::report::Report;
 use crate::work::{Done, WorkKind};
 
@@ -389,7 +390,7 @@ fn never_fails(function: &str) -> bool {
     matches!(
         function,
         "cuGetErrorName" | "cuGetErrorString" | "cuGetProcAddress" | "cuDriverGetVersion"
-    )
+    ) || nvinfer::never_fails(function)
 }
 
 unsafe extern "C" fn run_kernel(user: *mut c_void, view: *const LaunchView) -> i32 {

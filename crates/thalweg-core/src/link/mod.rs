@@ -4,6 +4,7 @@
 //! the result.
 
 mod check;
+mod delegates;
 mod missing;
 mod residency;
 mod schedule;
@@ -22,13 +23,13 @@ pub use schedule::{BroughtTo, How, KeptInfo, Schedule, ScheduledStep};
 pub(crate) use residency::{DeviceCopy, Kept, KeptAction, PlacedStorage, Places};
 pub(crate) use steps::Execution;
 
+use self::delegates::load_delegates;
 use self::storages::{Sources, storages};
 use self::written::{Written, fixed_lists};
 use crate::data::ProgramData;
 use crate::memory::{Block, FileBytes, Moving, Slot, StorageId, TensorId};
 use crate::plan::{MethodPlan, PlannedStorage, PlannedValue, Step};
-use crate::{BackendOptions, Delegate, DelegateSpec, Device, Error, Kernel, LoadOptions, Result};
-use crate::{Runtime, ValueId, bail, ensure};
+use crate::{Delegate, Device, Kernel, LoadOptions, Result, Runtime, ValueId, ensure};
 
 /// A method that is ready to be instantiated.
 pub(crate) struct LinkedMethod {
@@ -237,37 +238,4 @@ fn states_on_host(plan: &MethodPlan, places: &Places, written: &Written) -> Vec<
         states.push((id, may_write));
     }
     states
-}
-
-fn load_delegates(
-    plan: &MethodPlan,
-    runtime: &Runtime,
-    data: &ProgramData,
-    options: &BackendOptions,
-) -> Result<Vec<Arc<dyn Delegate>>> {
-    let mut delegates = Vec::new();
-    for (index, delegate) in plan.delegates.iter().enumerate() {
-        let Some(backend) = runtime.backend(&delegate.backend) else {
-            bail!(Missing, "there is no backend {}", delegate.backend);
-        };
-        let spec = DelegateSpec {
-            method: &plan.name,
-            index,
-            backend: &delegate.backend,
-            file: data.program(),
-            payload: delegate.payload.clone(),
-            compile_specs: &delegate.compile_specs,
-            data,
-            options,
-        };
-        delegates.push(backend.load(&spec).map_err(|error| {
-            let message = format!(
-                "delegate {index} ({}): {}",
-                delegate.backend,
-                error.message()
-            );
-            Error::new(error.kind(), message).with_source(error)
-        })?);
-    }
-    Ok(delegates)
 }

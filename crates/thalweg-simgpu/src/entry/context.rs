@@ -34,7 +34,7 @@ impl Call {
     }
 
     /// Waits for all work of a device.
-    pub(super) fn wait_for_device(&mut self, device: usize) {
+    pub(crate) fn wait_for_device(&mut self, device: usize) {
         let tails = self.tails(|queue| queue.device == device);
         self.wait_for(&tails);
     }

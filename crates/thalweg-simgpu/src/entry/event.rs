@@ -48,7 +48,7 @@ impl Call {
         self.record_event(event, stream, flags == 1)
     }
 
-    pub(super) fn record_event(&mut self, event: u64, stream: u64, external: bool) -> Answer {
+    pub(crate) fn record_event(&mut self, event: u64, stream: u64, external: bool) -> Answer {
         self.forbid_implicit(stream, true)?;
         let id = self.events.id(event);
         let name = self.site.name.clone();

@@ -1,0 +1,299 @@
+//! The kernels of an enqueue.
+//!
+//! The first one reads all inputs and scribbles over the whole scratch, with a pattern that the
+//! following ones look for and replace. The last one looks once more, reads the inputs again, and
+//! writes the outputs. So whoever else uses the scratch, changes an input or frees weights in
+//! between is found out, by the order of accesses and by the numbers: the outputs are poison then.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::compute::{Computation, Values};
+use super::object::report;
+use super::spec::{Compute, EngineSpec, TensorSpec};
+use crate::abi::LaunchView;
+use crate::callback::KernelFunction;
+use crate::report::{ReportKind, Site};
+
+/// Of outputs that somebody spoiled.
+const POISON: u8 = 0xff;
+
+/// The context behind the kernels, which may be gone when they run.
+#[derive(Default)]
+pub(super) struct Life {
+    /// The call that destroyed it.
+    pub(super) destroyed: Mutex<Option<Arc<Site>>>,
+}
+
+/// All that the kernels of one enqueue know.
+pub(super) struct Plan {
+    pub(super) spec: Arc<EngineSpec>,
+    pub(super) life: Arc<Life>,
+    pub(super) label: String,
+    /// The shapes of all tensors; of those that depend on data, with -1.
+    pub(super) shapes: BTreeMap<String, Vec<i64>>,
+    /// Where all tensors are. Outputs that depend on data may be placed late.
+    pub(super) addresses: Mutex<BTreeMap<String, u64>>,
+    /// Start and length.
+    pub(super) scratch: (u64, u64),
+    pub(super) weights: (u64, u64),
+    /// What the context has on the device, which changes with its profile.
+    pub(super) own: (u64, u64),
+    /// Tells the pattern of this enqueue from those of others.
+    pub(super) tag: u64,
+    /// The shapes that were found out on the device.
+    pub(super) found: Mutex<BTreeMap<String, Vec<i64>>>,
+}
+
+/// What one kernel does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    /// Reads the inputs, scribbles.
+    Begin,
+    /// Looks for one generation of the pattern in a part of the scratch, and writes the next:
+    /// numerator and denominator of the part.
+    Middle(u64, u64, u64),
+    /// Finds out the shapes that depend on data.
+    Count,
+    /// Looks for a generation, and writes the outputs.
+    End(u64),
+}
+
+struct Kernel {
+    plan: Arc<Plan>,
+    step: Step,
+}
+
+/// A kernel of an enqueue, for the driver's queue.
+pub(super) fn kernel(plan: &Arc<Plan>, step: Step) -> KernelFunction {
+    let kernel = Box::new(Kernel {
+        plan: plan.clone(),
+        step,
+    });
+    let user = Box::into_raw(kernel).cast();
+    KernelFunction::new(run, user, Some(release), Vec::new())
+}
+
+unsafe extern "C" fn run(user: *mut c_void, view: *const LaunchView) -> i32 {
+    // SAFETY: `user` is what `kernel` made, and the view lives during the call.
+    let (kernel, view) = unsafe { (&*user.cast::<Kernel>(), &*view) };
+    match kernel.plan.run(kernel.step, &Device { view }) {
+        Ok(()) => 0,
+        Err(why) => {
+            eprintln!("{} {:?}: {why}", kernel.plan.label, kernel.step);
+            1
+        }
+    }
+}
+
+unsafe extern "C" fn release(user: *mut c_void) {
+    // SAFETY: it is what `kernel` made, and this is called once.
+    drop(unsafe { Box::from_raw(user.cast::<Kernel>()) });
+}
+
+/// The memory of the device, as a kernel reaches it: by copies, since what an engine writes may be
+/// what it read.
+struct Device<'a> {
+    view: &'a LaunchView,
+}
+
+impl Device<'_> {
+    fn access(&self, address: u64, len: usize, write: bool) -> Result<*mut u8, String> {
+        // SAFETY: the view is good while the kernel runs.
+        let start =
+            unsafe { (self.view.access)(self.view.running, address, len, u32::from(write)) };
+        if start.is_null() {
+            return Err(format!("cannot reach {len} bytes at {address:#x}"));
+        }
+        Ok(start)
+    }
+
+    fn load(&self, address: u64, len: u64) -> Result<Vec<u8>, String> {
+        if len == 0 {
+            return Ok(Vec::new());
+        }
+        let start = self.access(address, len as usize, false)?;
+        let mut bytes = vec![0; len as usize];
+        // SAFETY: there are as many bytes, and nobody else holds a reference to them.
+        unsafe { start.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
+        Ok(bytes)
+    }
+
+    fn store(&self, address: u64, bytes: &[u8]) -> Result<(), String> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let start = self.access(address, bytes.len(), true)?;
+        // SAFETY: as above.
+        unsafe { start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        Ok(())
+    }
+}
+
+impl Plan {
+    fn run(&self, step: Step, device: &Device<'_>) -> Result<(), String> {
+        self.check_life(step);
+        match step {
+            Step::Begin => {
+                device.load(self.own.0, self.own.1)?;
+                let inputs = self.read_inputs(device)?;
+                let mut scratch = self.pattern(0, 0, self.scratch.1);
+                let digest = digest(&inputs);
+                if let Some(start) = scratch.get_mut(..8) {
+                    start.copy_from_slice(&digest.to_le_bytes());
+                }
+                device.store(self.scratch.0, &scratch)
+            }
+            Step::Middle(generation, part, parts) => self.middle(device, generation, part, parts),
+            Step::Count => {
+                let inputs = self.read_inputs(device)?;
+                for compute in &self.spec.compute {
+                    if self.depends_on_data(compute.output()) {
+                        let made = self.compute(compute, &inputs)?;
+                        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+                        found.insert(compute.output().to_owned(), made.shape);
+                    }
+                }
+                Ok(())
+            }
+            Step::End(generation) => self.end(device, generation),
+        }
+    }
+
+    /// Whether an output's shape is known only once it is computed.
+    pub(super) fn depends_on_data(&self, output: &str) -> bool {
+        self.shapes.get(output).is_some_and(|s| s.contains(&-1))
+    }
+
+    fn check_life(&self, step: Step) {
+        let mut destroyed = self
+            .life
+            .destroyed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(by) = destroyed.take() {
+            let label = &self.label;
+            let message = format!("{label} {step:?} runs, although {by} destroyed its context");
+            report(ReportKind::UseAfterDestroy, message, vec![(*by).clone()]);
+        }
+    }
+
+    fn address(&self, tensor: &str) -> u64 {
+        let addresses = self
+            .addresses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        addresses.get(tensor).copied().unwrap_or(0)
+    }
+
+    fn bytes(&self, tensor: &TensorSpec) -> u64 {
+        let shape = self.shapes.get(&tensor.name);
+        shape.map_or(0, |shape| {
+            super::shape::elements(shape) * tensor.dtype.size() as u64
+        })
+    }
+
+    fn read_inputs(&self, device: &Device<'_>) -> Result<BTreeMap<String, Vec<u8>>, String> {
+        let inputs = self.spec.tensors.iter().filter(|t| t.input && !t.on_host);
+        inputs
+            .map(|input| {
+                let bytes = device.load(self.address(&input.name), self.bytes(input))?;
+                Ok((input.name.clone(), bytes))
+            })
+            .collect()
+    }
+
+    /// A part of the pattern of a generation.
+    fn pattern(&self, generation: u64, start: u64, end: u64) -> Vec<u8> {
+        let seed = self
+            .tag
+            .wrapping_mul(0x9e37_79b9)
+            .wrapping_add(generation * 0x51);
+        (start..end)
+            .map(|index| (index.wrapping_mul(31).wrapping_add(seed) ^ (index >> 8)) as u8)
+            .collect()
+    }
+
+    fn middle(
+        &self,
+        device: &Device<'_>,
+        generation: u64,
+        part: u64,
+        parts: u64,
+    ) -> Result<(), String> {
+        let len = self.scratch.1;
+        // The start holds the digest.
+        let start = (len * part / parts).max(8.min(len));
+        let end = len * (part + 1) / parts;
+        if start >= end {
+            return Ok(());
+        }
+        let address = self.scratch.0 + start;
+        let bytes = device.load(address, end - start)?;
+        let fine = bytes == self.pattern(generation, start, end);
+        let next = match fine {
+            true => self.pattern(generation + 1, start, end),
+            false => vec![POISON; bytes.len()],
+        };
+        device.store(address, &next)
+    }
+
+    fn end(&self, device: &Device<'_>, generation: u64) -> Result<(), String> {
+        let (start, len) = self.scratch;
+        let scratch = device.load(start, len)?;
+        let inputs = self.read_inputs(device)?;
+        device.load(self.weights.0, self.weights.1.min(4096))?;
+        let mut fine = scratch
+            .get(8..)
+            .is_none_or(|rest| rest == self.pattern(generation, 8, len));
+        if let Some(before) = scratch.get(..8) {
+            fine &= before == digest(&inputs).to_le_bytes();
+        }
+        for compute in &self.spec.compute {
+            let made = self.compute(compute, &inputs)?;
+            let address = self.address(compute.output());
+            for (offset, mut piece) in made.pieces {
+                if !fine {
+                    piece.fill(POISON);
+                }
+                device.store(address + offset, &piece)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn compute(
+        &self,
+        compute: &Compute,
+        inputs: &BTreeMap<String, Vec<u8>>,
+    ) -> Result<super::compute::Made, String> {
+        let output = self.spec.tensor(compute.output());
+        let output = output.ok_or_else(|| format!("there is no {}", compute.output()))?;
+        let read = |name: &str| {
+            let tensor = self.spec.tensor(name)?;
+            let values = Values {
+                shape: self.shapes.get(name)?.clone(),
+                dtype: tensor.dtype,
+                bytes: inputs.get(name)?.clone(),
+            };
+            Some((name.to_owned(), values))
+        };
+        Computation {
+            compute,
+            inputs: compute.inputs().into_iter().filter_map(read).collect(),
+            shape: self.shapes.get(&output.name).cloned().unwrap_or_default(),
+            dtype: output.dtype,
+            in_place: output.alias.is_some(),
+        }
+        .run()
+    }
+}
+
+/// Some number that other inputs would not have.
+fn digest(inputs: &BTreeMap<String, Vec<u8>>) -> u64 {
+    let bytes = inputs.values().flatten();
+    bytes.fold(0xcbf2_9ce4_8422_2325, |digest: u64, byte| {
+        (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

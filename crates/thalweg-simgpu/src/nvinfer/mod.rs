@@ -1,0 +1,145 @@
+//! A stand-in for `libnvinfer`, which runs through the stand-in for the driver.
+//!
+//! Callers find its functions in the same library, and call its objects through their virtual
+//! tables, which are laid out as in the version of TensorRT that it plays. `docs/simgpu.md` says
+//! what it promises.
+
+mod callback;
+mod compute;
+mod context;
+mod device;
+mod dims;
+mod dtype;
+mod engine;
+mod enqueue;
+mod execute;
+mod layout;
+mod missing;
+mod object;
+mod refusal;
+mod runtime;
+mod shape;
+mod small;
+mod spec;
+mod version;
+
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+pub use dtype::DType;
+pub(crate) use object::Alive;
+pub use spec::{Compute, Dim, EngineSpec, ProfileSpec, TensorSpec};
+pub use version::{TensorRt, Variant};
+
+use crate::report::ReportKind;
+use crate::worker::SHARED;
+
+/// Makes a runtime, for a caller that was built for a version.
+///
+/// # Safety
+/// The logger must be one of that version, and outlive all that is made with it.
+#[allow(non_snake_case, reason = "the name is TensorRT's")]
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn createInferRuntime_INTERNAL(
+    logger: *mut c_void,
+    version: i32,
+) -> *mut c_void {
+    let made = catch_unwind(AssertUnwindSafe(|| {
+        runtime::create(logger as usize, version)
+    }));
+    made.unwrap_or(0) as *mut c_void
+}
+
+/// The version that is played.
+fn played() -> TensorRt {
+    SHARED.lock().config.tensorrt
+}
+
+/// Major, minor and patch number in one.
+#[allow(non_snake_case, reason = "the name is TensorRT's")]
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn getInferLibVersion() -> i32 {
+    played().number()
+}
+
+/// The major number.
+#[allow(non_snake_case, reason = "the name is TensorRT's")]
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn getInferLibMajorVersion() -> i32 {
+    played().major
+}
+
+/// The minor number.
+#[allow(non_snake_case, reason = "the name is TensorRT's")]
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn getInferLibMinorVersion() -> i32 {
+    played().minor
+}
+
+/// The patch number.
+#[allow(non_snake_case, reason = "the name is TensorRT's")]
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn getInferLibPatchVersion() -> i32 {
+    played().patch
+}
+
+/// The number of the build.
+#[allow(non_snake_case, reason = "the name is TensorRT's")]
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn getInferLibBuildVersion() -> i32 {
+    1
+}
+
+/// Defines functions that are there and do nothing but report.
+macro_rules! unmodelled {
+    ($($name:ident)*) => {$(
+        /// Not in the stand-in.
+        #[allow(non_snake_case, reason = "the name is TensorRT's")]
+        #[unsafe(no_mangle)]
+        pub(crate) extern "C" fn $name() -> *mut c_void {
+            let message = concat!(stringify!($name), " is not in the stand-in").to_owned();
+            object::report(ReportKind::Unsupported, message, Vec::new());
+            ptr::null_mut()
+        }
+    )*};
+}
+
+unmodelled! {
+    createInferBuilder_INTERNAL
+    createInferRefitter_INTERNAL
+    getBuilderPluginRegistry
+    getBuilderSafePluginRegistry
+    getLogger
+    getPluginRegistry
+}
+
+/// Whether a failure of a function of TensorRT's would mean nothing: it says or keeps what cannot go
+/// wrong, or ends something.
+pub(crate) fn never_fails(function: &str) -> bool {
+    let Some(method) = function.strip_prefix("nvinfer.") else {
+        return false;
+    };
+    let method = method.rsplit('.').next().unwrap_or_default();
+    matches!(
+        method,
+        "~" | "getPImpl"
+            | "getLogger"
+            | "getEngine"
+            | "getName"
+            | "setName"
+            | "getErrorRecorder"
+            | "setErrorRecorder"
+            | "getProfiler"
+            | "setProfiler"
+            | "getEngineHostCodeAllowed"
+            | "setEngineHostCodeAllowed"
+            | "setEnqueueEmitsProfile"
+            | "getEnqueueEmitsProfile"
+            | "setPersistentCacheLimit"
+            | "getPersistentCacheLimit"
+            | "data"
+            | "size"
+            | "type"
+    )
+}

@@ -1,0 +1,100 @@
+//! Which TensorRT the stand-in plays.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A version of TensorRT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TensorRt {
+    /// The major number.
+    pub major: i32,
+    /// The minor number.
+    pub minor: i32,
+    /// The patch number.
+    pub patch: i32,
+    /// Which of its libraries.
+    pub kind: Variant,
+}
+
+/// A library of TensorRT's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Variant {
+    /// `libnvinfer`
+    Full,
+    /// `libnvinfer_lean`, which only runs engines.
+    Lean,
+    /// `libnvinfer_dispatch`, which only runs engines that bring their own lean runtime.
+    Dispatch,
+    /// `libtensorrt_rtx`
+    Rtx,
+}
+
+impl Default for TensorRt {
+    fn default() -> Self {
+        Self::new(10, 6, 0)
+    }
+}
+
+impl TensorRt {
+    /// The whole library of a version.
+    pub fn new(major: i32, minor: i32, patch: i32) -> Self {
+        Self {
+            major,
+            minor,
+            patch,
+            kind: Variant::Full,
+        }
+    }
+
+    /// Another library of the version.
+    #[must_use]
+    pub fn variant(mut self, kind: Variant) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// From the number by which the control function knows a variant.
+    pub(crate) fn from_parts(major: i32, minor: i32, patch: i32, kind: u32) -> Option<Self> {
+        let kind = match kind {
+            0 => Variant::Full,
+            1 => Variant::Lean,
+            2 => Variant::Dispatch,
+            3 => Variant::Rtx,
+            _ => return None,
+        };
+        Some(Self::new(major, minor, patch).variant(kind))
+    }
+
+    /// What `getInferLibVersion` gives.
+    pub(crate) fn number(self) -> i32 {
+        self.major * 10_000 + self.minor * 100 + self.patch
+    }
+
+    /// The version whose classes the library's objects have. TensorRT for RTX counts on its own;
+    /// its public interface is that of the 10.x of its time.
+    pub(super) fn layout(self) -> (i32, i32) {
+        match self.kind {
+            Variant::Rtx => (10, 12 + self.minor.clamp(0, 4)),
+            _ => (self.major, self.minor),
+        }
+    }
+
+    /// The version of the format of engines: some number that differs where versions do.
+    pub(super) fn serialization(version: (i32, i32, i32)) -> i32 {
+        let (major, minor, _) = version;
+        match major {
+            10 => 233 + minor,
+            11 => 260 + minor,
+            _ => 300 + 20 * major + minor,
+        }
+    }
+}
+
+impl fmt::Display for TensorRt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}

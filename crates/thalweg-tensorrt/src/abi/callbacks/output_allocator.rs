@@ -1,0 +1,152 @@
+//! Memory for outputs whose size TensorRT knows only while it computes.
+
+use std::ffi::{c_char, c_void};
+
+use thalweg_core::{Error, StreamHandle};
+use thalweg_cuda::{Device, DeviceBuffer};
+
+use super::{DESTRUCTOR, InterfaceInfo, LANGUAGE, Slot, Table, guarded};
+use crate::abi::order;
+use crate::abi::types::Shape;
+use crate::log::{self, Severity};
+
+/// The memory of one output, which grows when TensorRT asks for more than there is.
+pub(crate) struct OutputAllocator(Box<Interface>);
+
+/// What TensorRT has a pointer to. It stays where it is.
+#[repr(C)]
+struct Interface {
+    table: *const c_void,
+    device: Device,
+    buffer: Option<DeviceBuffer>,
+    /// Buffers that were too small, and that enqueued work may still use.
+    outgrown: Vec<DeviceBuffer>,
+    shape: Option<Shape>,
+    stream: StreamHandle,
+}
+
+// SAFETY: the pointer is to a constant table.
+unsafe impl Send for OutputAllocator {}
+
+impl OutputAllocator {
+    pub(crate) fn new(device: &Device) -> Self {
+        Self(Box::new(Interface {
+            table: TABLE.start(),
+            device: device.clone(),
+            buffer: None,
+            outgrown: Vec::new(),
+            shape: None,
+            stream: StreamHandle(0),
+        }))
+    }
+
+    /// Prepares for a call on a stream, whose earlier work may be waited for by what comes.
+    pub(crate) fn begin(&mut self, stream: StreamHandle) {
+        self.0.stream = stream;
+        self.0.shape = None;
+    }
+
+    /// What TensorRT has put there in this call: memory, and its shape. `None` if it has not.
+    pub(crate) fn output(&self) -> Option<(&DeviceBuffer, Shape)> {
+        Some((self.0.buffer.as_ref()?, self.0.shape?))
+    }
+
+    /// Buffers that were too small. They go when the call's work is over.
+    pub(crate) fn take_outgrown(&mut self) -> Vec<DeviceBuffer> {
+        std::mem::take(&mut self.0.outgrown)
+    }
+
+    /// What TensorRT is given.
+    pub(in crate::abi) fn pointer(&mut self) -> *mut c_void {
+        (&raw mut *self.0).cast()
+    }
+}
+
+impl Interface {
+    /// Memory of so many bytes.
+    fn reallocate(&mut self, size: u64) -> Result<u64, Error> {
+        let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
+        if let Some(buffer) = self.buffer.as_ref().filter(|buffer| buffer.len() >= size) {
+            return Ok(buffer.address());
+        }
+        let stream = order::stream(&self.device, self.stream);
+        let new = DeviceBuffer::new(&stream, size)?;
+        let address = new.address();
+        self.outgrown.extend(self.buffer.replace(new));
+        Ok(address)
+    }
+}
+
+static TABLE: Table<7> = Table::new([
+    LANGUAGE,
+    Slot(info as *const c_void),
+    DESTRUCTOR,
+    DESTRUCTOR,
+    Slot(reallocate as *const c_void),
+    Slot(reallocate_in_order as *const c_void),
+    Slot(notify_shape as *const c_void),
+]);
+
+extern "C" fn info(_this: *mut c_void) -> InterfaceInfo {
+    InterfaceInfo {
+        kind: c"IOutputAllocator".as_ptr(),
+        major: 1,
+        minor: 0,
+    }
+}
+
+/// `IOutputAllocator::reallocateOutput`.
+///
+/// # Safety
+/// `this` is such an allocator, which nothing else uses during an enqueue.
+unsafe extern "C" fn reallocate(
+    this: *mut c_void,
+    _name: *const c_char,
+    _current: *mut c_void,
+    size: u64,
+    _alignment: u64,
+) -> *mut c_void {
+    guarded(std::ptr::null_mut(), || {
+        // SAFETY: the caller's.
+        let allocator = unsafe { &mut *this.cast::<Interface>() };
+        // The driver aligns to 256 bytes, which is all that TensorRT asks for.
+        match allocator.reallocate(size) {
+            Ok(address) => std::ptr::with_exposed_provenance_mut(address as usize),
+            Err(error) => {
+                let text = format!("memory for an output of {size} bytes: {error}");
+                log::note(Severity::Error, &text);
+                std::ptr::null_mut()
+            }
+        }
+    })
+}
+
+/// `IOutputAllocator::reallocateOutputAsync`. The stream is the one of the enqueue.
+///
+/// # Safety
+/// As for [`reallocate`].
+unsafe extern "C" fn reallocate_in_order(
+    this: *mut c_void,
+    name: *const c_char,
+    current: *mut c_void,
+    size: u64,
+    alignment: u64,
+    _stream: *mut c_void,
+) -> *mut c_void {
+    // SAFETY: the caller's.
+    unsafe { reallocate(this, name, current, size, alignment) }
+}
+
+/// `IOutputAllocator::notifyShape`.
+///
+/// # Safety
+/// As for [`reallocate`], and the shape is one, or null.
+unsafe extern "C" fn notify_shape(this: *mut c_void, _name: *const c_char, shape: *const Shape) {
+    guarded((), || {
+        // SAFETY: the caller's.
+        unsafe {
+            let allocator = &mut *this.cast::<Interface>();
+            allocator.shape = shape.as_ref().copied();
+        }
+    });
+}

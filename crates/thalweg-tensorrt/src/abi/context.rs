@@ -1,0 +1,223 @@
+//! `IExecutionContext`: what runs an engine.
+
+use std::ffi::{CStr, c_void};
+use std::sync::Arc;
+
+use thalweg_core::{DeviceAddress, Result, StreamHandle, bail};
+
+use super::callbacks::OutputAllocator;
+use super::engine::Engine;
+use super::layout::ContextMethods;
+use super::object::Object;
+use super::types::Shape;
+use crate::log;
+
+/// A context of an engine. The engine's device must be current for all of its methods.
+///
+/// Whoever changes it, or drops it, has waited until nothing runs that it has enqueued.
+pub(crate) struct Context {
+    object: Object,
+    engine: Arc<Engine>,
+}
+
+// SAFETY: a context may be used on any thread, by one at a time.
+unsafe impl Send for Context {}
+
+impl Context {
+    /// Takes over what TensorRT has returned.
+    ///
+    /// # Safety
+    /// It is an `IExecutionContext` of the engine that is ours, or nothing.
+    pub(super) unsafe fn returned(engine: &Arc<Engine>, pointer: *mut c_void) -> Result<Self> {
+        let api = *engine.object.api();
+        Ok(Self {
+            // SAFETY: the caller's.
+            object: unsafe { Object::returned(api, pointer, "createExecutionContext") }?,
+            engine: engine.clone(),
+        })
+    }
+
+    fn methods(&self) -> &'static ContextMethods {
+        &self.object.api().layout.context
+    }
+
+    /// Chooses a profile, before anything else is set. Copies for it may be enqueued on the stream.
+    pub(crate) fn set_profile(&mut self, profile: i32, stream: StreamHandle) -> Result<()> {
+        let methods = self.methods();
+        let current = self.object.method(&methods.profile)?;
+        let set = self.object.method(&methods.set_profile)?;
+        // SAFETY: it takes nothing.
+        if unsafe { current(self.object.this()) } == profile {
+            return Ok(());
+        }
+        log::begin();
+        // SAFETY: the stream is the one of the call.
+        match unsafe { set(self.object.this(), profile, pointer(stream)) } {
+            0 => Err(log::failed(&format!(
+                "setOptimizationProfileAsync({profile})"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Says which shape an input has.
+    pub(crate) fn set_input_shape(&mut self, name: &CStr, shape: &Shape) -> Result<()> {
+        let set = self.object.method(&self.methods().set_input_shape)?;
+        log::begin();
+        // SAFETY: the name ends with a zero, and the shape is read in the call.
+        match unsafe { set(self.object.this(), name.as_ptr(), &raw const *shape) } {
+            0 => Err(log::failed(&format!(
+                "setInputShape({}, {shape:?})",
+                name.to_string_lossy()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Computes the shapes of outputs, and the values of shape tensors on the host.
+    pub(crate) fn infer_shapes(&mut self) -> Result<()> {
+        let infer = self.object.method(&self.methods().infer_shapes)?;
+        log::begin();
+        // SAFETY: no room for names is given, and TensorRT is told so.
+        match unsafe { infer(self.object.this(), 0, std::ptr::null_mut()) } {
+            0 => Ok(()),
+            count @ 1.. => Err(log::failed(&format!(
+                "inferShapes (with {count} inputs whose shapes are not set)"
+            ))),
+            _ => Err(log::failed("inferShapes")),
+        }
+    }
+
+    /// The shape of a tensor, as far as it follows from what is set.
+    pub(crate) fn shape(&self, name: &CStr) -> Result<Shape> {
+        let shape = self.object.method(&self.methods().shape)?;
+        log::begin();
+        // SAFETY: the name ends with a zero.
+        let shape = unsafe { shape(self.object.this(), name.as_ptr()) };
+        if !shape.is_some() {
+            return Err(log::failed(&format!(
+                "getTensorShape({})",
+                name.to_string_lossy()
+            )));
+        }
+        Ok(shape)
+    }
+
+    /// Says where a tensor is on the device. It stays there until it is bound anew or the context
+    /// goes; what is there is used by what is enqueued.
+    pub(crate) fn bind(&mut self, name: &CStr, address: DeviceAddress) -> Result<()> {
+        let address = std::ptr::with_exposed_provenance_mut(address.0 as usize);
+        // SAFETY: an address of the device, which the host does not touch. That it is memory of the
+        // call follows from where the instance has it from.
+        unsafe { self.set_address(name, address) }
+    }
+
+    /// Says where a tensor is on the host.
+    ///
+    /// The values stay where they are, and there, until the tensor is bound anew or the context
+    /// goes: whoever calls this keeps them in memory of its own that does not move.
+    pub(crate) fn bind_host(&mut self, name: &CStr, values: &mut [u64]) -> Result<()> {
+        // SAFETY: as said above.
+        unsafe { self.set_address(name, values.as_mut_ptr().cast()) }
+    }
+
+    /// # Safety
+    /// The address is the tensor's for as long as it is bound.
+    unsafe fn set_address(&mut self, name: &CStr, address: *mut c_void) -> Result<()> {
+        let set = self.object.method(&self.methods().set_address)?;
+        log::begin();
+        // SAFETY: the name ends with a zero; the address is the caller's.
+        match unsafe { set(self.object.this(), name.as_ptr(), address) } {
+            0 => Err(log::failed(&format!(
+                "setTensorAddress({}, {address:p})",
+                name.to_string_lossy()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Says what gives an output its memory, which stays for as long as the context.
+    pub(crate) fn set_output_allocator(
+        &mut self,
+        name: &CStr,
+        allocator: &mut OutputAllocator,
+    ) -> Result<()> {
+        let set = self.object.method(&self.methods().set_output_allocator)?;
+        log::begin();
+        // SAFETY: the name ends with a zero; the allocator has the table that this version calls,
+        // and is kept beside the context, which is dropped first.
+        match unsafe { set(self.object.this(), name.as_ptr(), allocator.pointer()) } {
+            0 => Err(log::failed(&format!(
+                "setOutputAllocator({})",
+                name.to_string_lossy()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many bytes of scratch the shapes that are set need. Only for an engine that needs any.
+    ///
+    /// # Errors
+    /// If TensorRT says none, which is how it says that it does not know.
+    pub(crate) fn scratch_for_shapes(&mut self) -> Result<usize> {
+        let update = self.object.method(&self.methods().update_memory_size)?;
+        log::begin();
+        // SAFETY: it takes nothing.
+        match unsafe { update(self.object.this()) } {
+            0 => Err(log::failed("updateDeviceMemorySizeForShapes")),
+            bytes => Ok(bytes),
+        }
+    }
+
+    /// Says where the scratch is. The memory is there, and nobody else's, whenever something runs
+    /// that was enqueued with it.
+    pub(crate) fn set_scratch(&mut self, address: DeviceAddress, len: usize) -> Result<()> {
+        if address.0 == 0 || len == 0 {
+            // TensorRT would keep what it had, and say nothing.
+            bail!(Internal, "a context is given no scratch");
+        }
+        let methods = self.methods();
+        let memory = std::ptr::with_exposed_provenance_mut(address.0 as usize);
+        log::begin();
+        if self.object.has(&methods.set_memory_v2) {
+            let set = self.object.method(&methods.set_memory_v2)?;
+            let Ok(len) = i64::try_from(len) else {
+                bail!(OutOfMemory, "scratch of {len} bytes");
+            };
+            // SAFETY: an address of the device, for so many bytes.
+            unsafe { set(self.object.this(), memory, len) };
+        } else {
+            let set = self.object.method(&methods.set_memory)?;
+            // SAFETY: as above; TensorRT was asked how much it needs.
+            unsafe { set(self.object.this(), memory) };
+        }
+        // The method has no answer but its log.
+        log::check(&format!("setDeviceMemory of {len} bytes"))
+    }
+
+    /// Enqueues the engine's work on a stream. After an error a part of it may be there.
+    pub(crate) fn enqueue(&mut self, stream: StreamHandle) -> Result<()> {
+        let enqueue = self.object.method(&self.methods().enqueue)?;
+        log::begin();
+        // SAFETY: the stream is the one of the call; all that the work uses is the call's or the
+        // instance's.
+        match unsafe { enqueue(self.object.this(), pointer(stream)) } {
+            0 => Err(log::failed("enqueueV3")),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // In a context that is lost it is destroyed all the same.
+        let _current = self.engine.device().enter();
+        let object = &mut self.object;
+        // SAFETY: this is its last use. Nothing that it has enqueued runs any more, see `Context`.
+        self.engine.alone(|| unsafe { object.delete() });
+    }
+}
+
+fn pointer(stream: StreamHandle) -> *mut c_void {
+    std::ptr::with_exposed_provenance_mut(stream.0)
+}

@@ -1,0 +1,241 @@
+//! The backend: TensorRT, found and opened, and the engines that are loaded.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use thalweg_core::{Backend, Delegate, DelegateSpec, Result, bail, ensure};
+use thalweg_cuda::{Device, Driver};
+
+use crate::abi::{Library, Runtime};
+use crate::container::{Container, Metadata};
+use crate::delegate::EngineDelegate;
+use crate::find::{self, Attempt};
+use crate::loaded::Loaded;
+use crate::options::Options;
+use crate::version::{Flavor, Version};
+use crate::weights::Budget;
+
+/// The name that programs call the backend by.
+pub const NAME: &str = "TensorRTBackend";
+
+/// TensorRT, as a backend. Clones are the same.
+///
+/// # Options
+/// | key | value | what |
+/// |---|---|---|
+/// | `weight_streaming_budget` | number or digits | how many bytes of weights may be on the device, for engines that can keep them on the host; else the program's own option, else as TensorRT thinks best |
+#[derive(Clone)]
+pub struct TensorRt(Arc<Inner>);
+
+struct Inner {
+    driver: Driver,
+    library: Arc<Library>,
+    host_code: bool,
+    /// Made for the first engine.
+    runtime: Mutex<Option<Arc<Runtime>>>,
+    engines: Mutex<Vec<Entry>>,
+}
+
+/// An engine that is loaded, or is being.
+struct Entry {
+    /// Where the payload lies. As long as the engine lives, or is being loaded, nothing else does.
+    payload: (usize, usize),
+    device: i32,
+    budget: Budget,
+    /// Locked while it is being loaded.
+    engine: Arc<Mutex<Weak<Loaded>>>,
+}
+
+impl TensorRt {
+    /// Finds TensorRT and opens it: the file of the options; else the one that the environment
+    /// variable `THALWEG_TENSORRT` names; else what the process already has, what the system finds
+    /// (TensorRT 11, then 10; whole, lean, dispatch, for RTX), and the packages of the active Python
+    /// environment.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Missing`](thalweg_core::ErrorKind::Missing) if there is none, with where was
+    /// looked and how to get one.
+    pub fn find(driver: &Driver, options: &Options) -> Result<Self> {
+        Ok(Self(Arc::new(Inner {
+            driver: driver.clone(),
+            library: find::find(options)?,
+            host_code: options.host_code,
+            runtime: Mutex::default(),
+            engines: Mutex::default(),
+        })))
+    }
+
+    /// Looks for TensorRT as [`TensorRt::find`] does, and says what was found in each place, in the
+    /// order in which they were looked at.
+    pub fn search(options: &Options) -> Vec<Attempt> {
+        find::search(options).0
+    }
+
+    /// Its version.
+    pub fn version(&self) -> Version {
+        self.0.library.version()
+    }
+
+    /// What kind of TensorRT it is.
+    pub fn flavor(&self) -> Flavor {
+        self.0.library.flavor()
+    }
+
+    /// The name that its library was opened by.
+    pub fn file(&self) -> &std::path::Path {
+        self.0.library.file()
+    }
+
+    /// Makes TensorRT's runtime object on a device, which shows that it works there.
+    ///
+    /// # Errors
+    /// If it does not, with what TensorRT says.
+    pub fn check(&self, device: &Device) -> Result<()> {
+        self.0.runtime(device).map(drop)
+    }
+
+    /// Loads an engine that nobody shares, to look at it.
+    pub(crate) fn load_alone(&self, payload: &[u8], budget: Budget) -> Result<Loaded> {
+        let container = Container::parse(payload)?;
+        let device = self.0.device(&container.metadata)?;
+        let runtime = self.0.runtime(&device)?;
+        Loaded::new(&runtime, &device, &container, budget)
+    }
+}
+
+impl Backend for TensorRt {
+    fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
+        Ok(Arc::new(EngineDelegate::new(self.0.load(spec)?)))
+    }
+}
+
+impl Inner {
+    /// The engine of a delegate: one that is loaded already, if it is the same.
+    fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<Loaded>> {
+        let payload = spec.shared_payload();
+        let container = Container::parse(&payload)?;
+        check_platform(&container.metadata.target_platform)?;
+        let device = self.device(&container.metadata)?;
+        let budget = Budget::of(spec)?;
+        let place = self.entry(&payload, device.ordinal(), budget);
+        // Whoever else loads the same waits here, and then finds it.
+        let mut engine = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = engine.upgrade() {
+            return Ok(loaded);
+        }
+        let runtime = self.runtime(&device)?;
+        let mut loaded = Loaded::new(&runtime, &device, &container, budget)?;
+        loaded.payload = Some(payload);
+        let loaded = Arc::new(loaded);
+        *engine = Arc::downgrade(&loaded);
+        Ok(loaded)
+    }
+
+    /// Where the engine of a payload is, or will be.
+    fn entry(&self, payload: &[u8], device: i32, budget: Budget) -> Arc<Mutex<Weak<Loaded>>> {
+        let place = (payload.as_ptr().addr(), payload.len());
+        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        // Somebody who loads holds the lock, and a clone.
+        engines.retain(|entry| Arc::strong_count(&entry.engine) > 1 || entry.lives());
+        let same = |entry: &&Entry| {
+            entry.device == device
+                && entry.budget == budget
+                && (entry.payload == place || entry.has_bytes(payload))
+        };
+        if let Some(entry) = engines.iter().find(same) {
+            return entry.engine.clone();
+        }
+        let engine = Arc::default();
+        engines.push(Entry {
+            payload: place,
+            device,
+            budget,
+            engine: Arc::clone(&engine),
+        });
+        engine
+    }
+
+    /// The runtime, made on the first device that needs it.
+    fn runtime(&self, device: &Device) -> Result<Arc<Runtime>> {
+        let mut runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(runtime) = &*runtime {
+            return Ok(runtime.clone());
+        }
+        let made = Arc::new(Runtime::new(&self.library, device, self.host_code)?);
+        *runtime = Some(made.clone());
+        Ok(made)
+    }
+
+    /// The device that an engine was built for.
+    fn device(&self, metadata: &Metadata) -> Result<Device> {
+        let count = self.driver.device_count()?;
+        match usize::try_from(metadata.device_id) {
+            Ok(ordinal) if ordinal < count => self.driver.device(ordinal),
+            _ => bail!(
+                MissingDevice,
+                "the engine was built for device {}, and the devices here are 0 to {}",
+                metadata.device_id,
+                count as i64 - 1
+            ),
+        }
+    }
+}
+
+impl Entry {
+    /// Whether the engine lives. Not while it is being loaded.
+    fn lives(&self) -> bool {
+        self.engine
+            .try_lock()
+            .is_ok_and(|engine| engine.strong_count() > 0)
+    }
+
+    /// Whether the engine was made of the same bytes, from wherever.
+    fn has_bytes(&self, payload: &[u8]) -> bool {
+        let loaded = match self.engine.try_lock() {
+            Ok(engine) if self.payload.1 == payload.len() => engine.upgrade(),
+            _ => None,
+        };
+        loaded.is_some_and(|loaded| loaded.payload.as_deref() == Some(payload))
+    }
+}
+
+/// Refuses an engine that is known to be for another system.
+fn check_platform(platform: &str) -> Result<()> {
+    const KNOWN: [(&str, &str, &str); 4] = [
+        ("linux_x86_64", "linux", "x86_64"),
+        ("linux_aarch64", "linux", "aarch64"),
+        ("windows_x86_64", "windows", "x86_64"),
+        ("win_x86_64", "windows", "x86_64"),
+    ];
+    let Some((_, os, arch)) = KNOWN.iter().find(|(name, ..)| *name == platform) else {
+        return Ok(());
+    };
+    ensure!(
+        *os == std::env::consts::OS && *arch == std::env::consts::ARCH,
+        Unsupported,
+        "the engine was built for {platform}, and this is {}_{}",
+        std::env::consts::OS,
+        std::env::consts::ARCH
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_for_another_system_is_refused() {
+        let other = if cfg!(target_arch = "x86_64") {
+            "linux_aarch64"
+        } else {
+            "linux_x86_64"
+        };
+        let error = check_platform(other).unwrap_err();
+        assert!(error.to_string().contains(other), "{error}");
+        check_platform("").unwrap();
+        check_platform("unknown").unwrap();
+        if cfg!(target_os = "linux") {
+            check_platform(&format!("linux_{}", std::env::consts::ARCH)).unwrap();
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! A delegate: an engine in a program.
+
+use std::sync::Arc;
+
+use thalweg_core::{Delegate, DelegateInstance, Result};
+
+use crate::instance::Instance;
+use crate::loaded::Loaded;
+
+/// A delegate that is an engine.
+pub(crate) struct EngineDelegate {
+    loaded: Arc<Loaded>,
+}
+
+impl EngineDelegate {
+    pub(crate) fn new(loaded: Arc<Loaded>) -> Self {
+        Self { loaded }
+    }
+
+    /// Outputs that are inputs, updated in place: the positions of both among the arguments.
+    #[allow(dead_code, reason = "the core will ask for it")]
+    pub(crate) fn aliases(&self) -> &[(usize, usize)] {
+        &self.loaded.aliases
+    }
+}
+
+impl Delegate for EngineDelegate {
+    fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
+        Ok(Box::new(Instance::new(self.loaded.clone())?))
+    }
+}

@@ -1,0 +1,144 @@
+//! What there is to know of an engine, for people.
+
+use std::fmt;
+
+use thalweg_core::{DType, Result};
+
+use crate::backend::TensorRt;
+use crate::container::{Container, Metadata};
+use crate::version::Version;
+use crate::weights::Budget;
+
+/// What a payload says by itself, without TensorRT.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ContainerInfo {
+    /// What the container says of its engine.
+    pub metadata: Metadata,
+    /// Size of the engine in bytes.
+    pub engine_bytes: usize,
+    /// The version that built the engine, where its bytes say so.
+    pub built_by: Option<Version>,
+}
+
+impl ContainerInfo {
+    /// Looks at a payload.
+    ///
+    /// # Errors
+    /// If it is no container.
+    pub fn of(payload: &[u8]) -> Result<Self> {
+        let container = Container::parse(payload)?;
+        Ok(Self {
+            engine_bytes: container.engine.len(),
+            built_by: Version::of_engine(container.engine),
+            metadata: container.metadata,
+        })
+    }
+}
+
+/// What TensorRT says of an engine.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EngineInfo {
+    /// The engine's own name, often empty.
+    pub name: String,
+    /// Inputs, then outputs, in the order of the delegate's arguments.
+    pub tensors: Vec<TensorInfo>,
+    /// The profiles.
+    pub profiles: Vec<ProfileInfo>,
+    /// Outputs that are an input's memory: the positions of both among the tensors.
+    pub aliases: Vec<(usize, usize)>,
+    /// Bytes of weights that can stay on the host.
+    pub streamable_weights: i64,
+    /// Bytes of these that are on the device; `None` if they all are.
+    pub weight_budget: Option<i64>,
+    /// Bytes on the device through which each context streams the others.
+    pub weight_scratch: i64,
+}
+
+/// An input or output of an engine.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TensorInfo {
+    /// Its name.
+    pub name: String,
+    /// Whether it is an input.
+    pub is_input: bool,
+    /// Its element type.
+    pub dtype: DType,
+    /// Its shape, with -1 for sizes that are not fixed.
+    pub shape: Vec<i64>,
+    /// Whether TensorRT wants it on the host, as values that shapes depend on.
+    pub on_host: bool,
+}
+
+/// A profile of an engine.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ProfileInfo {
+    /// For each input, what it takes.
+    pub inputs: Vec<InputRange>,
+    /// The most scratch that a context needs, in bytes.
+    pub scratch: usize,
+}
+
+/// What a profile takes as an input.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct InputRange {
+    /// The least sizes.
+    pub min: Vec<i64>,
+    /// The sizes that it was optimized for.
+    pub opt: Vec<i64>,
+    /// The greatest sizes.
+    pub max: Vec<i64>,
+    text: String,
+}
+
+/// As `[1 to 64, 8]`.
+impl fmt::Display for InputRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+impl TensorRt {
+    /// Loads the engine of a payload, and says what TensorRT says of it.
+    ///
+    /// # Errors
+    /// If it is no container, or TensorRT refuses the engine.
+    pub fn describe(&self, payload: &[u8]) -> Result<EngineInfo> {
+        let loaded = self.load_alone(payload, Budget::Automatic)?;
+        let tensors = loaded.bindings.iter().enumerate();
+        let profiles = loaded.profiles.iter().map(|profile| ProfileInfo {
+            scratch: profile.scratch,
+            inputs: profile
+                .inputs
+                .iter()
+                .map(|bounds| InputRange {
+                    min: bounds.min.sizes().to_vec(),
+                    opt: bounds.opt.sizes().to_vec(),
+                    max: bounds.max.sizes().to_vec(),
+                    text: bounds.describe(),
+                })
+                .collect(),
+        });
+        Ok(EngineInfo {
+            name: loaded.engine.name()?,
+            tensors: tensors
+                .map(|(position, binding)| TensorInfo {
+                    name: binding.text.clone(),
+                    is_input: position < loaded.inputs,
+                    dtype: binding.dtype,
+                    shape: binding.shape.sizes().to_vec(),
+                    on_host: binding.on_host,
+                })
+                .collect(),
+            profiles: profiles.collect(),
+            aliases: loaded.aliases.clone(),
+            streamable_weights: loaded.weights.streamable,
+            weight_budget: loaded.weights.budget,
+            weight_scratch: loaded.weights.scratch,
+        })
+    }
+}

@@ -1,0 +1,515 @@
+//! An engine of one method instance, and its calls.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use thalweg_core::{Call, DelegateInstance, Device as _, DeviceAddress, DeviceId, Result};
+use thalweg_core::{ErrorKind, StreamHandle, bail, ensure};
+use thalweg_cuda::{DeviceBuffer, Stream, Work};
+
+use crate::abi::{copy_on_device, download, stream, upload, wait};
+use crate::argument::{self, Argument};
+use crate::loaded::{Binding, Loaded};
+use crate::omit::{Rule, omitted};
+use crate::prepared::Prepared;
+use crate::profile::{Given, choose};
+use crate::scratch::Scratch;
+use crate::staging::Staging;
+
+/// What a method instance runs an engine with.
+pub(crate) struct Instance {
+    /// By profile, made when first needed. They go before what they point to.
+    contexts: Vec<Option<Prepared>>,
+    scratch: Scratch,
+    /// What tensors without elements are bound to.
+    nothing: Option<DeviceBuffer>,
+    /// By binding, for arguments on the host.
+    staging: Vec<Staging>,
+    /// By binding, the values of inputs that TensorRT wants on the host: bytes, and numbers.
+    values: Vec<(Vec<u8>, Vec<i64>)>,
+    /// By binding, in this call.
+    arguments: Vec<Argument>,
+    /// The profile of the last call.
+    last: Option<usize>,
+    /// Whether work is left that can never be waited for.
+    lost: bool,
+    loaded: Arc<Loaded>,
+}
+
+impl Instance {
+    /// An instance. The context of the only profile is made at once, so that the first call need not;
+    /// of several profiles, nobody knows which will be used.
+    pub(crate) fn new(loaded: Arc<Loaded>) -> Result<Self> {
+        let count = loaded.bindings.len();
+        let mut contexts: Vec<_> = loaded.profiles.iter().map(|_| None).collect();
+        if let [context] = &mut *contexts {
+            let _current = loaded.device().enter()?;
+            let stream = loaded.device().default_stream();
+            *context = Some(Prepared::new(&loaded, 0, stream)?);
+        }
+        Ok(Self {
+            contexts,
+            scratch: Scratch::new(loaded.device()),
+            nothing: None,
+            staging: (0..count).map(|_| Staging::default()).collect(),
+            values: vec![Default::default(); count],
+            arguments: vec![Argument::UNKNOWN; count],
+            last: None,
+            lost: false,
+            loaded,
+        })
+    }
+}
+
+impl DelegateInstance for Instance {
+    fn execute(&mut self, call: &mut Call<'_>) -> Result<()> {
+        let loaded = self.loaded.clone();
+        let _current = loaded.device().enter()?;
+        let id = loaded.device().id();
+        match call.stream(id) {
+            Ok(stream) => self.run(call, stream),
+            // All arguments are on the host, and nobody but this knows of work on the device. So it
+            // is over when this is, whatever happens.
+            Err(error) if error.kind() == ErrorKind::MissingDevice => {
+                let stream = call.caller_stream(id);
+                let stream = stream.unwrap_or_else(|| loaded.device().default_stream());
+                let result = self.run(call, stream);
+                let waited = self.drain(stream);
+                result.and(waited)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Instance {
+    /// Waits for a stream that nobody else waits for.
+    fn drain(&mut self, stream: StreamHandle) -> Result<()> {
+        if omitted(Rule::DrainUnknownWork) {
+            return Ok(());
+        }
+        let device = self.loaded.device();
+        wait(device, stream).inspect_err(|_| {
+            // What fails once may work the second time. Nothing runs on a device that is lost.
+            self.lost |= wait(device, stream).is_err() && device.alive().is_ok();
+        })
+    }
+
+    /// A whole call, on a stream.
+    fn run(&mut self, call: &mut Call<'_>, handle: StreamHandle) -> Result<()> {
+        let loaded = self.loaded.clone();
+        let loaded = &*loaded;
+        ensure!(
+            call.argument_count() == loaded.bindings.len(),
+            InvalidProgram,
+            "the delegate is called with {} arguments, and its engine has {} inputs and outputs",
+            call.argument_count(),
+            loaded.bindings.len()
+        );
+        // Where the host has an argument, what is enqueued for it is known to its buffers.
+        let lent = OnceCell::new();
+        let mut work = LateWork {
+            stream: &lent,
+            loaded,
+            handle,
+            work: None,
+        };
+        for index in 0..loaded.inputs {
+            self.arguments[index] = self.input(call, index, &mut work)?;
+        }
+        let profile = self.profile(loaded)?;
+        self.prepare(loaded, profile, handle)?;
+        for index in loaded.inputs..loaded.bindings.len() {
+            self.arguments[index] = self.output(call, index, profile, &mut work)?;
+        }
+        self.alias(loaded, handle)?;
+        let Some(prepared) = &mut self.contexts[profile] else {
+            bail!(Internal, "no context for profile {profile}");
+        };
+        for (index, binding) in loaded.bindings.iter().enumerate() {
+            let address = self.arguments[index].address;
+            if !binding.on_host && address.0 != 0 {
+                prepared.bind(loaded, index, address, handle)?;
+            }
+        }
+        prepared.enqueue(handle)?;
+        self.finish(call, profile, work)
+    }
+
+    /// An input of the call, on the device.
+    fn input(
+        &mut self,
+        call: &mut Call<'_>,
+        index: usize,
+        work: &mut LateWork<'_>,
+    ) -> Result<Argument> {
+        let binding = &work.loaded.bindings[index];
+        if self.is_on_device(call, index, work.loaded)? {
+            let tensor = call.device_tensor(index)?;
+            argument::check(binding, tensor.dtype(), tensor.sizes(), tensor.dim_order())?;
+            let argument = Argument {
+                shape: argument::input_shape(binding, tensor.sizes())?,
+                address: tensor.address(),
+                len: tensor.len(),
+                on_host: false,
+            };
+            if binding.on_host {
+                let (bytes, numbers) = &mut self.values[index];
+                bytes.resize(argument.len, 0);
+                if !bytes.is_empty() {
+                    download(work.loaded.device(), bytes, argument.address, work.handle)?;
+                }
+                argument::numbers(binding, bytes, numbers)?;
+            } else if argument.len == 0 {
+                let address = self.nothing(work)?;
+                return Ok(Argument {
+                    address,
+                    ..argument
+                });
+            }
+            return Ok(argument);
+        }
+        let arguments = call.arguments(&[])?;
+        let tensor = arguments.tensor(index)?;
+        argument::check(binding, tensor.dtype(), tensor.sizes(), tensor.dim_order())?;
+        let address = if binding.on_host {
+            let (bytes, numbers) = &mut self.values[index];
+            bytes.clear();
+            bytes.extend_from_slice(tensor.bytes());
+            argument::numbers(binding, bytes, numbers)?;
+            0
+        } else {
+            self.staging[index].upload(work.begin()?, tensor.bytes())?
+        };
+        Ok(Argument {
+            shape: argument::input_shape(binding, tensor.sizes())?,
+            address: DeviceAddress(address),
+            len: tensor.bytes().len(),
+            on_host: true,
+        })
+    }
+
+    /// An output of the call, on the device; nowhere, if its size is not known yet.
+    fn output(
+        &mut self,
+        call: &mut Call<'_>,
+        index: usize,
+        profile: usize,
+        work: &mut LateWork<'_>,
+    ) -> Result<Argument> {
+        let binding = &work.loaded.bindings[index];
+        let on_host = !self.is_on_device(call, index, work.loaded)?;
+        let Some(prepared) = &mut self.contexts[profile] else {
+            bail!(Internal, "no context for profile {profile}");
+        };
+        let shape = *prepared.output_shape(index);
+        let nowhere = Argument {
+            shape,
+            address: DeviceAddress(0),
+            len: 0,
+            on_host,
+        };
+        if !shape.is_known() {
+            if let Some(allocator) = prepared.allocator(index) {
+                allocator.begin(work.handle);
+                work.begin()?;
+            }
+            return Ok(nowhere);
+        }
+        if binding.on_host {
+            return Ok(nowhere);
+        }
+        if on_host {
+            let len = binding.bytes(&shape)?;
+            let address = self.staging[index].output(work.begin()?, len)?;
+            return Ok(Argument {
+                address: DeviceAddress(address),
+                len,
+                ..nowhere
+            });
+        }
+        let rank = call.device_tensor(index)?.sizes().len();
+        let sizes = argument::output_sizes(binding, &shape, rank)?;
+        let tensor = call.device_output(index, &sizes)?;
+        argument::check(binding, tensor.dtype(), tensor.sizes(), tensor.dim_order())?;
+        let (address, len) = (tensor.address(), tensor.len());
+        let address = if len == 0 {
+            self.nothing(work)?
+        } else {
+            address
+        };
+        Ok(Argument {
+            address,
+            len,
+            ..nowhere
+        })
+    }
+
+    /// Whether the program has an argument on the engine's device, rather than on the host.
+    fn is_on_device(&self, call: &Call<'_>, index: usize, loaded: &Loaded) -> Result<bool> {
+        let binding = &loaded.bindings[index];
+        let Some(device) = call.device_of(index)? else {
+            let part = |&(output, input): &(usize, usize)| output == index || input == index;
+            ensure!(
+                !loaded.aliases.iter().any(part),
+                Unsupported,
+                "`{}` is updated in place on the device, but the program has it on the host; it \
+                 would be lost there",
+                binding.text
+            );
+            return Ok(false);
+        };
+        let here: DeviceId = loaded.device().id();
+        ensure!(
+            device == here,
+            InvalidProgram,
+            "`{}` lies on {device}, and the engine is on {here}",
+            binding.text
+        );
+        Ok(true)
+    }
+
+    /// The profile for the call's inputs.
+    fn profile(&self, loaded: &Loaded) -> Result<usize> {
+        let inputs = &self.arguments[..loaded.inputs];
+        if let Some(last) = self.last
+            && let Some(prepared) = &self.contexts[last]
+            && prepared.has_shapes(inputs.iter().map(|input| &input.shape))
+            && !loaded.bindings[..loaded.inputs]
+                .iter()
+                .any(|binding| binding.on_host)
+        {
+            return Ok(last);
+        }
+        let given = |index: usize| Given {
+            shape: self.arguments[index].shape,
+            values: loaded.bindings[index]
+                .on_host
+                .then_some(&self.values[index].1),
+        };
+        let name = |index: usize| &*loaded.bindings[index].text;
+        choose(&loaded.profiles, self.last, &given, &name)
+    }
+
+    /// Sees to it that the profile's context has the call's shapes, and scratch.
+    fn prepare(&mut self, loaded: &Loaded, profile: usize, stream: StreamHandle) -> Result<()> {
+        let prepared = match &mut self.contexts[profile] {
+            Some(prepared) => prepared,
+            none => none.insert(Prepared::new(loaded, profile, stream)?),
+        };
+        self.last = Some(profile);
+        let arguments = &self.arguments;
+        let inputs = &loaded.bindings[..loaded.inputs];
+        let same_values =
+            inputs
+                .iter()
+                .zip(&self.values)
+                .enumerate()
+                .all(|(index, (binding, (bytes, _)))| {
+                    !binding.on_host || prepared.has_values(index, bytes)
+                });
+        let shapes = arguments[..loaded.inputs].iter().map(|input| &input.shape);
+        if !same_values || !prepared.has_shapes(shapes) {
+            let values = &self.values;
+            prepared.configure(
+                loaded,
+                loaded.profiles[profile].scratch,
+                |index| &arguments[index].shape,
+                |index| &values[index].0,
+                stream,
+            )?;
+        }
+        prepared.give_scratch(loaded, &mut self.scratch, stream)
+    }
+
+    /// Lets outputs that are an input's memory be that. Where the program has them in two places, the
+    /// output's starts as a copy of the input's, so that the input stays what it was.
+    fn alias(&mut self, loaded: &Loaded, stream: StreamHandle) -> Result<()> {
+        for &(output, input) in &loaded.aliases {
+            let (to, from) = (self.arguments[output], self.arguments[input]);
+            if to.address == from.address {
+                continue;
+            }
+            let name = &loaded.bindings[output].text;
+            ensure!(
+                to.len == from.len,
+                InvalidProgram,
+                "`{name}` has {} bytes, but is the memory of an input of {} bytes",
+                to.len,
+                from.len
+            );
+            let distance = to.address.0.abs_diff(from.address.0);
+            ensure!(
+                distance >= to.len as u64,
+                InvalidProgram,
+                "`{name}` overlaps the input whose memory it is, but is not at the same place"
+            );
+            if to.len > 0 && !omitted(Rule::CopyAlias) {
+                copy_on_device(loaded.device(), to.address, from.address, to.len, stream)?;
+            }
+            if !omitted(Rule::BindAlias) {
+                self.arguments[input].address = to.address;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings results to where the program has them.
+    fn finish(&mut self, call: &mut Call<'_>, profile: usize, work: LateWork<'_>) -> Result<()> {
+        let (loaded, handle) = (work.loaded, work.handle);
+        let Some(prepared) = &mut self.contexts[profile] else {
+            bail!(Internal, "no context for profile {profile}");
+        };
+        let outputs = loaded.inputs..loaded.bindings.len();
+        if work.work.is_none() && !loaded.bindings[outputs.clone()].iter().any(|b| b.on_host) {
+            // The usual case: all of them are there already, or will be.
+            return Ok(());
+        }
+        let mut work = work;
+        for index in outputs.clone() {
+            let binding = &loaded.bindings[index];
+            let argument = &mut self.arguments[index];
+            if let Some(allocator) = prepared.allocator(index)
+                && !argument.shape.is_known()
+            {
+                let work = work.begin()?;
+                for buffer in allocator.take_outgrown() {
+                    work.writes(&buffer)?;
+                }
+                let Some((buffer, shape)) = allocator.output() else {
+                    bail!(
+                        Delegate,
+                        "TensorRT did not say how large `{}` has become",
+                        binding.text
+                    );
+                };
+                work.writes(buffer)?;
+                argument.shape = shape;
+                argument.len = binding.bytes(&shape)?;
+                if argument.on_host {
+                    self.staging[index].download_from(work, buffer, argument.len)?;
+                } else {
+                    let rank = call.device_tensor(index)?.sizes().len();
+                    let sizes = argument::output_sizes(binding, &shape, rank)?;
+                    let tensor = call.device_output(index, &sizes)?;
+                    argument::check(binding, tensor.dtype(), tensor.sizes(), tensor.dim_order())?;
+                    let (to, from) = (tensor.address(), DeviceAddress(buffer.address()));
+                    copy_on_device(loaded.device(), to, from, tensor.len(), handle)?;
+                }
+            } else if argument.on_host && !binding.on_host {
+                self.staging[index].download(work.begin()?, argument.len)?;
+            }
+        }
+        if let Some(work) = work.work.take() {
+            work.finish()?;
+        }
+        if loaded.bindings[outputs.clone()].iter().any(|b| b.on_host) {
+            // TensorRT writes these by itself.
+            wait(loaded.device(), handle)?;
+        }
+        for index in outputs {
+            let binding = &loaded.bindings[index];
+            let argument = self.arguments[index];
+            if !argument.on_host && !binding.on_host {
+                continue;
+            }
+            let values = binding.on_host.then(|| prepared.values(index));
+            match (argument.on_host, values) {
+                (true, values) => to_host(call, index, binding, &argument, |to| match values {
+                    Some(values) => copy_values(to, values),
+                    None => self.staging[index].read(to),
+                })?,
+                (false, values) => {
+                    let values = values.unwrap_or_default();
+                    let rank = call.device_tensor(index)?.sizes().len();
+                    let sizes = argument::output_sizes(binding, &argument.shape, rank)?;
+                    let tensor = call.device_output(index, &sizes)?;
+                    let mut bytes = vec![0; tensor.len()];
+                    copy_values(&mut bytes, values)?;
+                    upload(loaded.device(), tensor.address(), &bytes, handle)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where tensors without elements are: TensorRT wants an address for them, too.
+    fn nothing(&mut self, work: &LateWork<'_>) -> Result<DeviceAddress> {
+        let buffer = match &mut self.nothing {
+            Some(buffer) => buffer,
+            none => none.insert(DeviceBuffer::new(work.stream(), 256)?),
+        };
+        Ok(DeviceAddress(buffer.address()))
+    }
+}
+
+/// Fills an output on the host.
+fn to_host(
+    call: &mut Call<'_>,
+    index: usize,
+    binding: &Binding,
+    argument: &Argument,
+    fill: impl FnOnce(&mut [u8]) -> Result<()>,
+) -> Result<()> {
+    let Ok(position) = u16::try_from(index) else {
+        bail!(Unsupported, "output {index} of a delegate");
+    };
+    let writes = [position];
+    let arguments = call.arguments(&writes)?;
+    let rank = arguments.output_sizes(index)?.len();
+    let sizes = argument::output_sizes(binding, &argument.shape, rank)?;
+    let mut output = arguments.output(index, &sizes)?;
+    argument::check(binding, output.dtype(), output.sizes(), output.dim_order())?;
+    fill(output.bytes_mut())
+}
+
+/// Copies values that TensorRT has left on the host.
+fn copy_values(to: &mut [u8], values: &[u64]) -> Result<()> {
+    ensure!(
+        to.len() <= values.len() * 8,
+        Internal,
+        "values of {} bytes for a tensor of {}",
+        values.len() * 8,
+        to.len()
+    );
+    for (to, value) in to.chunks_mut(8).zip(values) {
+        to.copy_from_slice(&value.to_ne_bytes()[..to.len()]);
+    }
+    Ok(())
+}
+
+/// Work of the call that buffers are to know of. Most calls have none.
+struct LateWork<'w> {
+    stream: &'w OnceCell<Stream>,
+    loaded: &'w Loaded,
+    handle: StreamHandle,
+    work: Option<Work<'w>>,
+}
+
+impl<'w> LateWork<'w> {
+    fn stream(&self) -> &'w Stream {
+        self.stream
+            .get_or_init(|| stream(self.loaded.device(), self.handle))
+    }
+
+    fn begin(&mut self) -> Result<&mut Work<'w>> {
+        let stream = self.stream();
+        match &mut self.work {
+            Some(work) => Ok(work),
+            none => Ok(none.insert(stream.work()?)),
+        }
+    }
+}
+
+impl Drop for Instance {
+    /// The core has waited for all that calls have left.
+    fn drop(&mut self) {
+        if self.lost {
+            tracing::warn!("contexts of TensorRT that may still be running are never freed");
+            std::mem::forget(std::mem::take(&mut self.contexts));
+            std::mem::forget(std::mem::take(&mut self.staging));
+            std::mem::forget(self.nothing.take());
+            self.scratch.abandon();
+        }
+    }
+}

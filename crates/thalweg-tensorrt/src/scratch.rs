@@ -1,0 +1,73 @@
+//! Scratch: memory that engines compute in, beside their inputs and outputs.
+
+use thalweg_core::{DeviceAddress, Error, Result, StreamHandle};
+use thalweg_cuda::{Device, DeviceBuffer};
+
+use crate::abi::stream;
+use crate::omit::{Rule, omitted};
+
+/// The scratch of one instance: one buffer, as large as the call that needed most, for all contexts
+/// of the instance.
+///
+/// They may share it, because all calls of an instance come one after the other on the device.
+pub(crate) struct Scratch {
+    device: Device,
+    buffer: Option<DeviceBuffer>,
+}
+
+/// A piece of scratch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    pub(crate) address: DeviceAddress,
+    pub(crate) len: usize,
+}
+
+impl Scratch {
+    pub(crate) fn new(device: &Device) -> Self {
+        Self {
+            device: device.clone(),
+            buffer: None,
+        }
+    }
+
+    /// Room for a call on a stream. If there is not enough, `idle` is called, after which nothing
+    /// uses what there was.
+    ///
+    /// # Errors
+    /// If the device's memory is out.
+    pub(crate) fn room(
+        &mut self,
+        bytes: usize,
+        handle: StreamHandle,
+        idle: impl FnOnce() -> Result<()>,
+    ) -> Result<Room> {
+        if let Some(buffer) = self.buffer.as_ref().filter(|buffer| buffer.len() >= bytes) {
+            return Ok(Room::of(buffer));
+        }
+        if self.buffer.is_some() && !omitted(Rule::GrowAfterUse) {
+            idle()?;
+        }
+        // Both at once may be more than there is.
+        self.buffer = None;
+        let stream = stream(&self.device, handle);
+        let buffer = DeviceBuffer::new(&stream, bytes).map_err(|error| {
+            let message = format!("scratch for an engine: {}", error.message());
+            Error::new(error.kind(), message).with_source(error)
+        })?;
+        Ok(Room::of(self.buffer.insert(buffer)))
+    }
+
+    /// Never frees what there is, since it may be in use forever.
+    pub(crate) fn abandon(&mut self) {
+        std::mem::forget(self.buffer.take());
+    }
+}
+
+impl Room {
+    fn of(buffer: &DeviceBuffer) -> Self {
+        Self {
+            address: DeviceAddress(buffer.address()),
+            len: buffer.len(),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Weights that stay on the host, and how many bytes of them may be on the device.
+
+use thalweg_core::{DelegateSpec, OptionValue, Result, bail, ensure};
+
+use crate::abi::Engine;
+
+/// The name of the option, for programs and for callers.
+pub(crate) const OPTION: &str = "weight_streaming_budget";
+
+/// How many bytes of an engine's weights may be on the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Budget {
+    /// As TensorRT thinks best.
+    Automatic,
+    /// So many, or all, if they have fewer.
+    Bytes(i64),
+}
+
+/// What an engine's weights have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Weights {
+    /// Bytes of weights that can stay on the host.
+    pub(crate) streamable: i64,
+    /// Bytes of them that are on the device; `None` if they all are.
+    pub(crate) budget: Option<i64>,
+    /// Bytes on the device through which a context streams the others.
+    pub(crate) scratch: i64,
+}
+
+impl Budget {
+    /// What the caller says, else the program.
+    ///
+    /// # Errors
+    /// If that is not a number of bytes.
+    pub(crate) fn of(spec: &DelegateSpec<'_>) -> Result<Self> {
+        if let Some(value) = spec.options().get(spec.backend(), OPTION) {
+            return Self::of_option(value);
+        }
+        let mut specs = spec.compile_specs().filter(|(key, _)| *key == OPTION);
+        let first = specs.next();
+        ensure!(
+            specs.next().is_none(),
+            InvalidProgram,
+            "the program says {OPTION} twice"
+        );
+        match first {
+            None => Ok(Self::Automatic),
+            Some((_, value)) => match std::str::from_utf8(value).ok().and_then(parse) {
+                Some(bytes) => Ok(Self::Bytes(bytes)),
+                None => bail!(
+                    InvalidProgram,
+                    "the program's {OPTION} is \"{}\", which is no number of bytes from 0 to {}",
+                    value.escape_ascii(),
+                    i64::MAX
+                ),
+            },
+        }
+    }
+
+    fn of_option(value: &OptionValue) -> Result<Self> {
+        let bytes = match value {
+            OptionValue::Int(bytes) => Some(*bytes).filter(|&bytes| bytes >= 0),
+            OptionValue::String(text) => parse(text),
+            _ => None,
+        };
+        match bytes {
+            Some(bytes) => Ok(Self::Bytes(bytes)),
+            None => bail!(
+                InvalidOption,
+                "{OPTION} is {value:?}, which is no number of bytes from 0 to {}",
+                i64::MAX
+            ),
+        }
+    }
+
+    /// Sets the budget of an engine that has no contexts yet.
+    pub(crate) fn apply(self, engine: &mut Engine) -> Result<Weights> {
+        let streamable = engine.streamable_weights()?;
+        if streamable == 0 {
+            if let Self::Bytes(bytes) = self {
+                tracing::warn!(
+                    bytes,
+                    "{OPTION} has no effect: the engine has no weights that can stay on the host"
+                );
+            }
+            return Ok(Weights::default());
+        }
+        if !engine.has_weight_budget() {
+            ensure!(
+                self == Self::Automatic,
+                Unsupported,
+                "{OPTION} needs TensorRT 10.1 or later"
+            );
+            return Ok(Weights {
+                streamable,
+                ..Weights::default()
+            });
+        }
+        match self {
+            Self::Bytes(bytes) => engine.set_weight_budget(bytes.min(streamable))?,
+            Self::Automatic => {
+                let bytes = engine.automatic_weight_budget()?;
+                if let Err(error) = engine.set_weight_budget(bytes) {
+                    // Nothing on the device always fits.
+                    tracing::warn!("weights are streamed: {error}");
+                    engine.set_weight_budget(0)?;
+                }
+            }
+        }
+        Ok(Weights {
+            streamable,
+            budget: Some(engine.weight_budget()?),
+            scratch: engine.weight_scratch()?,
+        })
+    }
+}
+
+/// A number of bytes: digits, and nothing else.
+fn parse(text: &str) -> Option<i64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_a_number_or_digits() {
+        let of = |value: OptionValue| Budget::of_option(&value);
+        assert_eq!(of(0.into()).unwrap(), Budget::Bytes(0));
+        assert_eq!(of(i64::MAX.into()).unwrap(), Budget::Bytes(i64::MAX));
+        assert_eq!(of("1048576".into()).unwrap(), Budget::Bytes(1 << 20));
+        assert_eq!(
+            of(i64::MAX.to_string().into()).unwrap(),
+            Budget::Bytes(i64::MAX)
+        );
+        for wrong in [
+            "",
+            "-1",
+            "+1",
+            " 1",
+            "1 ",
+            "0x10",
+            "1e3",
+            "9223372036854775808",
+            "١",
+        ] {
+            let error = of(wrong.into()).unwrap_err();
+            assert!(error.to_string().contains(OPTION), "{error}");
+        }
+        assert!(of((-1).into()).is_err());
+        assert!(of(true.into()).is_err());
+    }
+}
