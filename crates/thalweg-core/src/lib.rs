@@ -52,7 +52,7 @@ pub use num_complex::{Complex32, Complex64};
 pub use omit::{Omission, Rule, omit};
 pub use options::{BackendOptions, LoadOptions, OptionValue, RunOptions};
 pub use program::Program;
-pub use runtime::{Runtime, RuntimeBuilder};
+pub use runtime::{DeviceSource, Runtime, RuntimeBuilder};
 pub use scalar::Scalar;
 pub use signature::{Parameter, ParameterKind, Signature};
 pub use state::State;

@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::Result;
 use crate::{Backend, Device, DeviceId, Kernel, KernelCall, KernelRegistry, LoadOptions, Program};
+use crate::{Result, bail};
 
 /// The operators and backends that programs are run with. Cheap to clone.
 #[derive(Clone)]
@@ -16,6 +16,7 @@ struct Inner {
     kernels: KernelRegistry,
     backends: BTreeMap<String, Arc<dyn Backend>>,
     devices: Vec<Arc<dyn Device>>,
+    source: Option<Box<dyn DeviceSource>>,
     threads: usize,
 }
 
@@ -24,7 +25,18 @@ pub struct RuntimeBuilder {
     kernels: KernelRegistry,
     backends: BTreeMap<String, Arc<dyn Backend>>,
     devices: Vec<Arc<dyn Device>>,
+    source: Option<Box<dyn DeviceSource>>,
     threads: Option<usize>,
+}
+
+/// Finds devices when a program first needs them, so that one that needs none does not wait for a
+/// driver.
+pub trait DeviceSource: Send + Sync {
+    /// The device of an id. It is asked for each time.
+    ///
+    /// # Errors
+    /// If there is no such device, or no driver for it, with what was looked for.
+    fn device(&self, id: DeviceId) -> Result<Arc<dyn Device>>;
 }
 
 impl Runtime {
@@ -34,6 +46,7 @@ impl Runtime {
             kernels: KernelRegistry::new(),
             backends: BTreeMap::new(),
             devices: Vec::new(),
+            source: None,
             threads: None,
         }
     }
@@ -79,13 +92,17 @@ impl Runtime {
     }
 
     /// The device of an id.
-    pub fn device(&self, id: DeviceId) -> Option<&Arc<dyn Device>> {
-        self.0.devices.iter().find(|device| device.id() == id)
-    }
-
-    /// The devices.
-    pub fn devices(&self) -> &[Arc<dyn Device>] {
-        &self.0.devices
+    ///
+    /// # Errors
+    /// [`MissingDevice`](crate::ErrorKind::MissingDevice) if there is none, with the reason.
+    pub fn device(&self, id: DeviceId) -> Result<Arc<dyn Device>> {
+        if let Some(device) = self.0.devices.iter().find(|device| device.id() == id) {
+            return Ok(device.clone());
+        }
+        match &self.0.source {
+            Some(source) => source.device(id),
+            None => bail!(MissingDevice, "there is no device {id}"),
+        }
     }
 
     /// How many threads CPU operators may use.
@@ -132,6 +149,13 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Where devices are looked for that were not added.
+    #[must_use]
+    pub fn device_source(mut self, source: impl DeviceSource + 'static) -> Self {
+        self.source = Some(Box::new(source));
+        self
+    }
+
     /// How many threads CPU operators may use; by default, as many as the machine runs at once.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
@@ -148,6 +172,7 @@ impl RuntimeBuilder {
             kernels: self.kernels,
             backends: self.backends,
             devices: self.devices,
+            source: self.source,
             threads,
         }))
     }

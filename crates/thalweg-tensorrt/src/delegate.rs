@@ -16,16 +16,14 @@ impl EngineDelegate {
     pub(crate) fn new(loaded: Arc<Loaded>) -> Self {
         Self { loaded }
     }
-
-    /// Outputs that are inputs, updated in place: the positions of both among the arguments.
-    #[allow(dead_code, reason = "the core will ask for it")]
-    pub(crate) fn aliases(&self) -> &[(usize, usize)] {
-        &self.loaded.aliases
-    }
 }
 
 impl Delegate for EngineDelegate {
     fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
         Ok(Box::new(Instance::new(self.loaded.clone())?))
+    }
+
+    fn aliases(&self) -> Vec<(usize, usize)> {
+        self.loaded.aliases.clone()
     }
 }

@@ -18,12 +18,23 @@
 //! it. Everything else is in the documentation of these four.
 #![forbid(unsafe_code)]
 
+#[cfg(all(feature = "cuda", target_os = "linux"))]
+mod gpu;
+
 use std::ops::Deref;
 
 pub use thalweg_core::*;
 
 /// Reading and writing of program and data files.
 pub use thalweg_format as format;
+
+/// The CUDA driver: devices, streams, events, memory.
+#[cfg(all(feature = "cuda", target_os = "linux"))]
+pub use thalweg_cuda as cuda;
+
+/// TensorRT engines: finding TensorRT, and looking at engines.
+#[cfg(all(feature = "tensorrt", target_os = "linux"))]
+pub use thalweg_tensorrt as tensorrt;
 
 /// A runtime with everything that Thalweg and this machine offer.
 ///
@@ -32,14 +43,21 @@ pub use thalweg_format as format;
 pub struct Runtime(thalweg_core::Runtime);
 
 impl Runtime {
-    /// All CPU operators, and every backend that this machine can run.
+    /// All CPU operators, the devices of this machine, and every backend that it can run.
+    ///
+    /// Drivers and libraries are looked for when a program first needs them: one that runs on the
+    /// CPU alone does not wait for them, and what is wrong with them is said to those who need them.
     pub fn detect() -> Self {
         Self(Self::builder().build())
     }
 
-    /// The same to begin with, to which operators and backends can be added before it is built.
+    /// The same to begin with, to which operators, backends and devices can be added before it is
+    /// built.
     pub fn builder() -> RuntimeBuilder {
-        thalweg_core::Runtime::builder().kernels(&kernels())
+        let builder = thalweg_core::Runtime::builder().kernels(&kernels());
+        #[cfg(all(feature = "cuda", target_os = "linux"))]
+        let builder = gpu::add(builder);
+        builder
     }
 }
 

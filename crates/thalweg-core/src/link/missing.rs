@@ -13,6 +13,8 @@ pub struct Missing {
     pub backends: Vec<String>,
     /// Devices, such as `cuda:0`.
     pub devices: Vec<String>,
+    /// Why backends and devices that the runtime knows do not work here.
+    pub reasons: Vec<String>,
 }
 
 impl Missing {
@@ -25,20 +27,30 @@ impl Missing {
             }
         }
         for delegate in &plan.delegates {
-            if runtime.backend(&delegate.backend).is_none() {
-                missing.backends.push(delegate.backend.clone());
+            let name = &delegate.backend;
+            if missing.backends.contains(name) {
+                continue;
+            }
+            let Some(backend) = runtime.backend(name) else {
+                missing.backends.push(name.clone());
+                continue;
+            };
+            if let Err(error) = backend.available() {
+                missing.backends.push(name.clone());
+                missing.reasons.push(format!("{name}: {}", error.message()));
             }
         }
-        let devices = plan
-            .devices()
-            .filter(|device| runtime.device(*device).is_none());
-        missing
-            .devices
-            .extend(devices.map(|device| device.to_string()));
+        for id in plan.devices() {
+            if let Err(error) = runtime.device(id) {
+                missing.devices.push(id.to_string());
+                missing.reasons.push(format!("{id}: {}", error.message()));
+            }
+        }
         for names in [
             &mut missing.operators,
             &mut missing.backends,
             &mut missing.devices,
+            &mut missing.reasons,
         ] {
             names.sort();
             names.dedup();
@@ -74,8 +86,12 @@ impl Missing {
         Error::new(
             kind,
             format!(
-                "it needs what this runtime does not have: {}",
-                parts.join("; ")
+                "it needs what this runtime does not have: {}{}",
+                parts.join("; "),
+                self.reasons
+                    .iter()
+                    .map(|reason| format!("\n  {reason}"))
+                    .collect::<String>()
             ),
         )
     }

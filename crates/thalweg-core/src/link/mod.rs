@@ -139,9 +139,10 @@ impl LinkedMethod {
             .collect();
         check::check_arguments(plan, &kernels)?;
         let mut devices: Vec<Arc<dyn Device>> = Vec::new();
-        for device in plan.devices().filter_map(|id| runtime.device(id)) {
+        for id in plan.devices() {
+            let device = runtime.device(id)?;
             if devices.iter().all(|known| known.id() != device.id()) {
-                devices.push(device.clone());
+                devices.push(device);
             }
         }
         let sources = Sources::find(plan, data)?;

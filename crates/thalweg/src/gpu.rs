@@ -1,0 +1,87 @@
+//! Drivers and libraries of GPUs, found when they are first needed.
+
+use std::sync::{Arc, OnceLock};
+
+use thalweg_core::{Device, DeviceId, DeviceKind, DeviceSource, Result, RuntimeBuilder, bail};
+use thalweg_cuda::Driver;
+
+/// Adds what this machine has to a runtime.
+pub(crate) fn add(builder: RuntimeBuilder) -> RuntimeBuilder {
+    let driver = Arc::new(Found::new(|| Driver::open(None)));
+    #[cfg(feature = "tensorrt")]
+    let builder = builder.backend(
+        thalweg_tensorrt::NAME,
+        tensorrt::FoundTensorRt::new(driver.clone()),
+    );
+    builder.device_source(CudaDevices(driver))
+}
+
+/// Something that is looked for once, when it is first needed.
+struct Found<T> {
+    find: Box<dyn Fn() -> Result<T> + Send + Sync>,
+    found: OnceLock<Result<T>>,
+}
+
+impl<T> Found<T> {
+    fn new(find: impl Fn() -> Result<T> + Send + Sync + 'static) -> Self {
+        Self {
+            find: Box::new(find),
+            found: OnceLock::new(),
+        }
+    }
+
+    fn get(&self) -> Result<&T> {
+        match self.found.get_or_init(|| (self.find)()) {
+            Ok(found) => Ok(found),
+            Err(error) => Err(thalweg_core::Error::new(error.kind(), error.message())),
+        }
+    }
+}
+
+/// The devices of the CUDA driver.
+struct CudaDevices(Arc<Found<Driver>>);
+
+impl DeviceSource for CudaDevices {
+    fn device(&self, id: DeviceId) -> Result<Arc<dyn Device>> {
+        if id.kind != DeviceKind::Cuda {
+            bail!(MissingDevice, "there is no device {id}");
+        }
+        let driver = self.0.get()?;
+        let count = driver.device_count()?;
+        match usize::try_from(id.index) {
+            Ok(index) if index < count => Ok(Arc::new(driver.device(index)?)),
+            _ => bail!(
+                MissingDevice,
+                "there is no device {id}: the driver has {count}, from cuda:0 on"
+            ),
+        }
+    }
+}
+
+#[cfg(feature = "tensorrt")]
+mod tensorrt {
+    use super::{Arc, Driver, Found, Result};
+    use thalweg_core::{Backend, Delegate, DelegateSpec};
+    use thalweg_tensorrt::{Options, TensorRt};
+
+    /// TensorRT, if the machine has it.
+    pub(super) struct FoundTensorRt(Found<TensorRt>);
+
+    impl FoundTensorRt {
+        pub(super) fn new(driver: Arc<Found<Driver>>) -> Self {
+            Self(Found::new(move || {
+                TensorRt::find(driver.get()?, &Options::new())
+            }))
+        }
+    }
+
+    impl Backend for FoundTensorRt {
+        fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
+            self.0.get()?.load(spec)
+        }
+
+        fn available(&self) -> Result<()> {
+            self.0.get().map(drop)
+        }
+    }
+}
