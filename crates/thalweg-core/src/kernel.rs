@@ -22,17 +22,31 @@ pub struct Kernel {
     moves: Option<MovesFn>,
 }
 
-/// Says of a call whether all that the operator does is to move a whole range of an argument's
-/// memory to its output.
+/// Says of a call whether all that the operator does is to move whole ranges of its arguments'
+/// memory to its output, without a look at it.
 pub type MovesFn = fn(&StaticCall<'_>) -> Option<Moved>;
 
-/// What an operator moves.
+/// What an operator moves. Nothing is moved if types differ, or orders of dimensions that are not
+/// the logical ones; that is checked for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved {
-    /// The position of the argument that it comes from.
-    pub from: usize,
-    /// Where it starts in that argument's memory, in bytes. It is as long as the output.
-    pub offset: usize,
+pub enum Moved {
+    /// All of the argument at a position. The output has its shape.
+    Same {
+        /// The position.
+        from: usize,
+    },
+    /// As much of the argument at a position as the output has room for, where shapes are fixed.
+    Range {
+        /// The position.
+        from: usize,
+        /// Where it starts in that argument's memory, in bytes.
+        offset: usize,
+    },
+    /// All tensors of the list at a position, one after another, where shapes are fixed.
+    Joined {
+        /// The position.
+        list: usize,
+    },
 }
 
 /// The arguments of a call as far as they are known before it: types, shapes and numbers that do
@@ -104,7 +118,32 @@ impl<'p> StaticCall<'p> {
 
     /// The element type, shape and dim order of a tensor whose shape does not change.
     pub fn tensor(&self, position: usize) -> Option<(DType, &'p [usize], &'p [u8])> {
-        let PlannedValue::Tensor(id) = self.value(position)? else {
+        self.static_tensor(self.value(position)?)
+    }
+
+    /// How many tensors the list at a position has, if all are there.
+    pub fn list_len(&self, position: usize) -> Option<usize> {
+        let PlannedValue::TensorList(list) = self.value(position)? else {
+            return None;
+        };
+        list.iter().all(Option::is_some).then_some(list.len())
+    }
+
+    /// As for [`tensor`](Self::tensor), of one in a list.
+    pub fn list_tensor(
+        &self,
+        position: usize,
+        index: usize,
+    ) -> Option<(DType, &'p [usize], &'p [u8])> {
+        let PlannedValue::TensorList(list) = self.value(position)? else {
+            return None;
+        };
+        let value = (*list.get(index)?)?;
+        self.static_tensor(self.plan.values.get(value.index())?)
+    }
+
+    fn static_tensor(&self, value: &'p PlannedValue) -> Option<(DType, &'p [usize], &'p [u8])> {
+        let PlannedValue::Tensor(id) = value else {
             return None;
         };
         let tensor = &self.plan.tensors[id.0 as usize];

@@ -105,6 +105,11 @@ impl Runtime {
         }
     }
 
+    /// Whether devices are looked for that were not added.
+    pub(crate) fn looks_for_devices(&self) -> bool {
+        self.0.source.is_some()
+    }
+
     /// How many threads CPU operators may use.
     pub fn threads(&self) -> usize {
         self.0.threads

@@ -7,7 +7,7 @@ mod programs;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hops::{Maker, moving, random_program};
+use hops::{DOWNLOAD, Maker, UPLOAD, moving, random_program};
 use late::{Increment, LATE, LateDevice, Shared, Update};
 use programs::runtime;
 use thalweg_core::{DType, Device, DeviceInput, LoadOptions, Method, Output, RunOptions};
@@ -161,6 +161,67 @@ fn parts_of_parts_that_the_host_reads_are_copied_as_one() {
     m.forward.output(clone);
     m.forward.output(part);
     assert_eq!(transfers(&m.build(), &[1.0; 12]), [1, 1]);
+}
+
+#[test]
+fn what_the_device_has_is_joined_there() {
+    let mut m = Maker::new();
+    let x = m.host(4);
+    m.forward.input(x);
+    let y = m.hop(x, 4);
+    let first = m.rows_of(y, 1, 3);
+    let z = m.hop(y, 4);
+    let both = m.join((first, 3), (z, 4));
+    let both = m.hop(both, 7);
+    m.forward.output(both);
+    assert_eq!(transfers(&m.build(), &[1.0; 8]), [1, 1]);
+}
+
+#[test]
+fn what_is_joined_is_copied_as_one_if_the_host_reads_it() {
+    let mut m = Maker::new();
+    let x = m.host(4);
+    m.forward.input(x);
+    let y = m.hop(x, 4);
+    let z = m.hop(y, 4);
+    let both = m.join((y, 4), (z, 4));
+    m.forward.output(both);
+    let again = m.hop(both, 8);
+    m.forward.output(again);
+    assert_eq!(transfers(&m.build(), &[1.0; 8]), [1, 2]);
+}
+
+#[test]
+fn a_clone_of_any_shape_of_what_the_device_has_is_no_copy() {
+    let mut m = Maker::new();
+    let x = m.dynamic(6);
+    m.forward.input(x);
+    let up = m.dynamic_device(6);
+    m.forward.call(UPLOAD, &[x, up, up]);
+    let sum = m.dynamic_device(6);
+    m.increment_to(up, sum);
+    let down = m.dynamic(6);
+    m.forward.call(DOWNLOAD, &[sum, down, down]);
+    let clone = m.dynamic(6);
+    m.forward.call("t::clone.out", &[down, clone, clone]);
+    let up = m.dynamic_device(6);
+    m.forward.call(UPLOAD, &[clone, up, up]);
+    let sum = m.dynamic_device(6);
+    m.increment_to(up, sum);
+    let down = m.dynamic(6);
+    m.forward.call(DOWNLOAD, &[sum, down, down]);
+    m.forward.output(down);
+    let program = m.build();
+    let (mut method, shared) = load(&program, false);
+    for rows in [6, 1, 3, 6] {
+        let x = vec![1.0; rows * 2];
+        for count in [&shared.uploads, &shared.downloads] {
+            count.store(0, Ordering::Relaxed);
+        }
+        assert_eq!(run(&mut method, &x), [vec![3.0; rows * 2]]);
+        let counts = [&shared.uploads, &shared.downloads].map(|c| c.load(Ordering::Relaxed));
+        assert_eq!(counts, [1, 1], "{rows} rows");
+    }
 }
 
 #[test]

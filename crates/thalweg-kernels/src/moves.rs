@@ -8,34 +8,59 @@ use thalweg_core::{KernelRegistry, Moved, StaticCall};
 /// Tells the registry of those of this crate.
 pub(crate) fn register(registry: &mut KernelRegistry) {
     for operator in [
-        "aten::view_copy.out",
-        "aten::_unsafe_view.out",
         "aten::alias_copy.out",
         "aten::detach_copy.out",
         "aten::lift_fresh_copy.out",
         "aten::clone.out",
-        "aten::squeeze_copy.dim_out",
-        "aten::squeeze_copy.dims_out",
-        "aten::unsqueeze_copy.out",
         "dim_order_ops::_clone_dim_order.out",
         "dim_order_ops::_to_dim_order_copy.out",
     ] {
+        registry.set_moves(operator, same);
+    }
+    for operator in [
+        "aten::view_copy.out",
+        "aten::_unsafe_view.out",
+        "aten::squeeze_copy.dim_out",
+        "aten::squeeze_copy.dims_out",
+        "aten::unsqueeze_copy.out",
+    ] {
         registry.set_moves(operator, whole);
     }
+    registry.set_moves("aten::cat.out", cat);
     registry.set_moves("aten::slice_copy.Tensor_out", slice);
     registry.set_moves("aten::select_copy.int_out", select);
     registry.set_moves("aten::copy_", copy);
 }
 
-/// All of the first argument. That types and orders are the same is checked for all moves.
+/// The first argument as it is.
+fn same(_: &StaticCall<'_>) -> Option<Moved> {
+    Some(Moved::Same { from: 0 })
+}
+
+/// All of the first argument, in another shape.
 fn whole(_: &StaticCall<'_>) -> Option<Moved> {
-    Some(Moved { from: 0, offset: 0 })
+    Some(Moved::Range { from: 0, offset: 0 })
+}
+
+/// `cat(tensors, dim)`: one after another, if no dimension outside of the one that grows has more
+/// than one position.
+fn cat(call: &StaticCall<'_>) -> Option<Moved> {
+    let dim = call.int(1)?;
+    for index in 0..call.list_len(0)? {
+        let (_, sizes, _) = call.list_tensor(0, index)?;
+        let rank = i64::try_from(sizes.len()).ok()?;
+        let dim = usize::try_from(if dim < 0 { dim + rank } else { dim }).ok()?;
+        if sizes.get(..dim)?.iter().any(|&outer| outer != 1) {
+            return None;
+        }
+    }
+    Some(Moved::Joined { list: 0 })
 }
 
 /// `copy_(self, src)`: all of `src`, unless it is repeated.
 fn copy(call: &StaticCall<'_>) -> Option<Moved> {
     let ((_, target, _), (_, source, _)) = (call.tensor(0)?, call.tensor(1)?);
-    (target == source).then_some(Moved { from: 1, offset: 0 })
+    (target == source).then_some(Moved::Range { from: 1, offset: 0 })
 }
 
 /// `slice_copy(self, dim, start, end, step)`: one range, if the outermost dimension is cut.
@@ -72,5 +97,5 @@ fn from_row(call: &StaticCall<'_>, dim: i64, position: i64) -> Option<Moved> {
         .min(size)
         .checked_mul(row)?
         .checked_mul(dtype.size())?;
-    Some(Moved { from: 0, offset })
+    Some(Moved::Range { from: 0, offset })
 }

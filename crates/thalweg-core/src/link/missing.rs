@@ -43,6 +43,9 @@ impl Missing {
         for id in plan.devices() {
             if let Err(error) = runtime.device(id) {
                 missing.devices.push(id.to_string());
+                if !runtime.looks_for_devices() {
+                    continue;
+                }
                 missing.reasons.push(format!("{id}: {}", error.message()));
             }
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Execution, KeptAction, LinkedMethod, LinkedStorage, PlacedStorage};
+use super::{Execution, KeptAction, LinkedMethod, LinkedStorage, PlacedStorage, What};
 use crate::DeviceId;
 use crate::plan::Step;
 
@@ -103,6 +103,14 @@ impl LinkedMethod {
     /// How the method runs.
     pub(crate) fn schedule(&self) -> Schedule {
         let id = |device: usize| self.devices[device].id();
+        let copied = |index: usize| {
+            let mut steps = self.places.before(index).iter();
+            let copy = steps.find_map(|step| match step.what {
+                What::Copy(copy) => Some(copy),
+                What::Keep(..) => None,
+            })?;
+            Some(How::OnDevice(id(self.places.copies[copy].device)))
+        };
         let how = |index: usize, step: &Step| match (step, self.executions[index]) {
             (Step::Delegate { .. }, _) => How::Delegate,
             (Step::Kernel { .. }, Execution::Upload(device)) => How::ToDevice(id(device)),
@@ -118,17 +126,18 @@ impl LinkedMethod {
                 How::OnDevice(id(self.places.copies[copy].device))
             }
             (Step::Kernel { .. }, Execution::Elided) => How::NotCopied,
-            (Step::Kernel { .. }, Execution::Nothing) => How::Nowhere,
+            (Step::Kernel { .. }, Execution::Nothing | Execution::PassShape { .. }) => {
+                copied(index).unwrap_or(How::Nowhere)
+            }
             (Step::Kernel { .. }, Execution::View) => How::View,
             (Step::Kernel { .. }, _) => How::Host,
             _ => How::Control,
         };
         let brought = |index: usize| {
-            let steps = self.places.kept_steps.iter();
-            let before = steps.filter(move |step| step.before == index);
-            before.filter_map(|step| match step.action {
-                KeptAction::ToDevice => Some((step.kept, BroughtTo::Device)),
-                KeptAction::ToHost => Some((step.kept, BroughtTo::Host)),
+            let before = self.places.before(index).iter();
+            before.filter_map(|step| match step.what {
+                What::Keep(kept, KeptAction::ToDevice) => Some((kept, BroughtTo::Device)),
+                What::Keep(kept, KeptAction::ToHost) => Some((kept, BroughtTo::Host)),
                 _ => None,
             })
         };

@@ -36,6 +36,8 @@ pub(crate) enum Execution {
     Elided,
     /// Not at all, for its result is a part of what the device has.
     Nothing,
+    /// The same, but the shape of one value is passed on to another.
+    PassShape { from: ValueId, to: ValueId },
     /// By its kernel, which only makes its output a view, and does not look at the memory.
     View,
     /// As its kind says.

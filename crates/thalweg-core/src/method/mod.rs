@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub use outputs::Outputs;
 
 use crate::device::{DeviceAddress, DeviceState, Use};
-use crate::link::{Execution, LinkedMethod, LinkedStorage, PlacedStorage};
+use crate::link::{Execution, LinkedMethod, LinkedStorage, PlacedStorage, What};
 use crate::memory::{
     Arguments, Block, Overlap, Scratch, Sides, Slot, Storage, StorageId, TensorId, TensorSlot,
     Values,
@@ -307,11 +307,14 @@ impl Instance {
         let threads = options.threads.unwrap_or(self.threads);
         let mut left = options.instruction_limit.unwrap_or(u64::MAX);
         let places = &linked.places;
-        let mut kept_steps = places.kept_steps.iter().peekable();
-        let mut keep_before = |index: usize, values: &Values, devices: &mut [DeviceState]| {
-            while let Some(step) = kept_steps.next_if(|step| step.before <= index) {
-                let what = &places.kept[step.kept];
-                values.keep(devices, what, &kept[step.kept], step.action)?;
+        let run_before = |index: usize, values: &mut Values, devices: &mut [DeviceState]| {
+            for step in places.before(index) {
+                match step.what {
+                    What::Keep(index, action) => {
+                        values.keep(devices, &places.kept[index], &kept[index], action)?;
+                    }
+                    What::Copy(copy) => values.copy_parts(devices, &places.copies[copy], &[])?,
+                }
             }
             Ok(())
         };
@@ -326,7 +329,7 @@ impl Instance {
             left = rest;
             let index = next;
             next += 1;
-            keep_before(index, values, devices)
+            run_before(index, values, devices)
                 .map_err(|error: Error| error.at_instruction(index, &plan.step_name(index)))?;
             let result = match step {
                 Step::Kernel {
@@ -377,6 +380,7 @@ impl Instance {
                             let call = Arguments::new(values, scratch, ids, &lending);
                             call.and_then(|call| kernel.run(&KernelCall::new(call, threads)))
                         }
+                        Execution::PassShape { from, to } => values.pass_shape(from, to),
                         Execution::Nothing | Execution::Other => Ok(()),
                     }
                 }
@@ -417,7 +421,7 @@ impl Instance {
                 return Err(error.at_instruction(index, &plan.step_name(index)));
             }
         }
-        keep_before(plan.steps.len(), values, devices)
+        run_before(plan.steps.len(), values, devices)
     }
 
     /// Sets back what a call that stopped midway may have left behind: the counter of a loop, or

@@ -7,7 +7,9 @@
 use thalweg_core::{
     DeviceId, DeviceKind, Kernel, KernelCall, KernelRegistry, Moved, Result, StaticCall, bail,
 };
-use thalweg_format::{ExtraTensorInfo, MethodBuilder, Program, ProgramBuilder, ScalarType};
+use thalweg_format::{
+    ExtraTensorInfo, MethodBuilder, Program, ProgramBuilder, ScalarType, ShapeDynamism,
+};
 
 use crate::programs::tensor_mut;
 
@@ -78,6 +80,18 @@ impl Maker {
             .tensor_in(self.arenas[self.at], ScalarType::Float, &[rows, 2])
     }
 
+    /// As for `host`, of any number of rows up to this.
+    pub(crate) fn dynamic(&mut self, rows: u32) -> u32 {
+        self.forward.dynamic_tensor(ScalarType::Float, &[rows, 2])
+    }
+
+    /// The same, on the device.
+    pub(crate) fn dynamic_device(&mut self, rows: u32) -> u32 {
+        let value = self.device(rows);
+        tensor_mut(&mut self.forward, value).dynamism = ShapeDynamism::DynamicBound;
+        value
+    }
+
     pub(crate) fn upload(&mut self, x: u32, rows: u32) -> u32 {
         let to = self.device(rows);
         self.forward.call(UPLOAD, &[x, to, to]);
@@ -94,6 +108,10 @@ impl Maker {
         let out = self.device(rows);
         self.forward.call_delegate(self.delegate, &[x, out]);
         out
+    }
+
+    pub(crate) fn increment_to(&mut self, x: u32, out: u32) {
+        self.forward.call_delegate(self.delegate, &[x, out]);
     }
 
     pub(crate) fn increment_in_place(&mut self, x: u32) {
@@ -128,6 +146,14 @@ impl Maker {
         let start = self.forward.int(start);
         let out = self.host(rows);
         self.forward.call("t::rows.out", &[x, start, out, out]);
+        out
+    }
+
+    /// Two tensors, one after the other.
+    pub(crate) fn join(&mut self, (a, rows): (u32, u32), (b, more): (u32, u32)) -> u32 {
+        let parts = self.forward.tensor_list(&[a, b]);
+        let out = self.host(rows + more);
+        self.forward.call("t::join.out", &[parts, out, out]);
         out
     }
 
@@ -197,7 +223,7 @@ pub(crate) fn random_program(seed: u64, devices: &[DeviceId]) -> Program<'static
         if devices.len() > 1 {
             m.at = random.below(devices.len());
         }
-        match random.below(13) {
+        match random.below(14) {
             0..=2 => values.push((m.hop(value, rows), rows)),
             3 => values.push((m.clone_of(value, rows), rows)),
             4 if rows > 1 => {
@@ -223,6 +249,10 @@ pub(crate) fn random_program(seed: u64, devices: &[DeviceId]) -> Program<'static
                 values.push((y, 4));
             }
             11 => values.push((m.update(value, rows), rows)),
+            13 => {
+                let (other, more) = values[random.below(values.len())];
+                values.push((m.join((value, rows), (other, more)), rows + more));
+            }
             12 if seed.is_multiple_of(5) => match skipped.take() {
                 None => {
                     let condition = m.forward.bool(random.below(2) == 0);
@@ -266,12 +296,14 @@ impl Random {
 pub(crate) fn moving() -> Result<KernelRegistry> {
     let mut kernels = KernelRegistry::new();
     let clone = "t::clone.out(Tensor a, *, Tensor(a!) out) -> Tensor(a!)";
-    kernels.add(Kernel::new(clone, rows)?.with_moves(|_| Some(Moved { from: 0, offset: 0 })));
+    kernels.add(Kernel::new(clone, rows)?.with_moves(|_| Some(Moved::Same { from: 0 })));
     let rows_from = "t::rows.out(Tensor a, int start, *, Tensor(a!) out) -> Tensor(a!)";
     kernels.add(Kernel::new(rows_from, rows)?.with_moves(rows_moved));
     let copy = "t::copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)";
-    let copied = |_: &StaticCall<'_>| Some(Moved { from: 1, offset: 0 });
+    let copied = |_: &StaticCall<'_>| Some(Moved::Range { from: 1, offset: 0 });
     kernels.add(Kernel::new(copy, copy_over)?.with_moves(copied));
+    let joined = "t::join.out(Tensor[] parts, *, Tensor(a!) out) -> Tensor(a!)";
+    kernels.add(Kernel::new(joined, join)?.with_moves(|_| Some(Moved::Joined { list: 0 })));
     for copy in [UPLOAD, DOWNLOAD] {
         let signature = format!("{copy}(Tensor self, *, Tensor(a!) out) -> Tensor(a!)");
         kernels.register(&signature, |_| bail!(Internal, "copies between devices"))?;
@@ -293,7 +325,19 @@ fn rows(call: &KernelCall<'_>) -> Result<()> {
 fn rows_moved(call: &StaticCall<'_>) -> Option<Moved> {
     let start = usize::try_from(call.int(1)?).ok()?;
     let offset = start * 2 * size_of::<f32>();
-    Some(Moved { from: 0, offset })
+    Some(Moved::Range { from: 0, offset })
+}
+
+fn join(call: &KernelCall<'_>) -> Result<()> {
+    let mut all = Vec::new();
+    let parts = call.tensor_list(0)?;
+    for index in 0..parts.len() {
+        all.extend_from_slice(parts.get(index)?.data::<f32>()?);
+    }
+    let sizes = call.output_sizes(1)?;
+    let mut target = call.output(1, &sizes)?;
+    target.data_mut::<f32>()?.copy_from_slice(&all);
+    Ok(())
 }
 
 fn copy_over(call: &KernelCall<'_>) -> Result<()> {

@@ -84,7 +84,8 @@ fn kernels() -> Result<KernelRegistry> {
             .copy_from_slice(src.data()?);
         Ok(())
     };
-    kernels.add(Kernel::new(copy, copied)?.with_moves(|_| Some(Moved { from: 1, offset: 0 })));
+    kernels
+        .add(Kernel::new(copy, copied)?.with_moves(|_| Some(Moved::Range { from: 1, offset: 0 })));
     let clone = "t::clone.out(Tensor a, *, Tensor(a!) out) -> Tensor(a!)";
     let cloned = |call: &KernelCall<'_>| -> Result<()> {
         let a = call.tensor(0)?;
@@ -93,7 +94,7 @@ fn kernels() -> Result<KernelRegistry> {
             .copy_from_slice(a.data()?);
         Ok(())
     };
-    kernels.add(Kernel::new(clone, cloned)?.with_moves(|_| Some(Moved { from: 0, offset: 0 })));
+    kernels.add(Kernel::new(clone, cloned)?.with_moves(|_| Some(Moved::Same { from: 0 })));
     for copy in [UPLOAD, DOWNLOAD] {
         let signature = format!("{copy}(Tensor self, *, Tensor(a!) out) -> Tensor(a!)");
         kernels.register(&signature, |_| bail!(Internal, "copies between devices"))?;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use thalweg_format::Device as DeviceId;
 
 use super::follow::{Blame, Follower, PartCopy};
+use super::kept::{StepBefore, What};
 use super::known::Shadow;
 use crate::ValueId;
 use crate::link::steps::{Execution, device_of};
@@ -31,6 +32,8 @@ pub(super) enum Home {
     /// With an input, or, if the caller does not have it on the device, in an arena, planned for this
     /// tensor.
     Input(usize, TensorId),
+    /// In this arena, for nothing that the program planned.
+    Arena(StorageId),
     /// With something that is kept: it is memory of its own.
     Kept(usize),
 }
@@ -40,7 +43,7 @@ impl Home {
     fn planned(self) -> Option<TensorId> {
         match self {
             Self::Planned(id) | Self::Input(_, id) => Some(id),
-            Self::Kept(_) => None,
+            Self::Arena(_) | Self::Kept(_) => None,
         }
     }
 }
@@ -64,18 +67,19 @@ pub(super) fn place(
     let mut offsets: Vec<Option<(StorageId, usize)>> = Vec::new();
     let mut end = 0;
     for (index, buffer) in buffers.iter().enumerate() {
-        let Some(planned) = buffer.home.planned() else {
-            offsets.push(None);
-            continue;
+        let arena = match buffer.home {
+            Home::Planned(id) | Home::Input(_, id) => plan.tensors[id.0 as usize].storage,
+            Home::Arena(storage) => storage,
+            Home::Kept(_) => {
+                offsets.push(None);
+                continue;
+            }
         };
         // All memory of a device is in one arena, the first that the program has there.
         let mut before = buffers[..index].iter().zip(&offsets);
         let same =
             before.find_map(|(other, place)| place.filter(|_| other.device == buffer.device));
-        let storage = match same {
-            Some((storage, _)) => storage,
-            None => plan.tensors[planned.0 as usize].storage,
-        };
+        let storage = same.map_or(arena, |(storage, _)| storage);
         let offset = first_fit(plan, buffers, index, &offsets);
         end = end.max(offset + buffer.bytes);
         offsets.push(Some((storage, offset)));
@@ -147,19 +151,24 @@ impl Follower<'_> {
     }
 
     pub(super) fn buffer(&mut self, device: usize, id: TensorId, home: Home) -> Part {
+        let bytes = self.plan.tensors[id.0 as usize].capacity;
+        let part = self.add_buffer(device, bytes, home);
+        self.tensors.insert(id, part);
+        part
+    }
+
+    pub(super) fn add_buffer(&mut self, device: usize, bytes: usize, home: Home) -> Part {
         self.buffers.push(Buffer {
             device,
-            bytes: self.plan.tensors[id.0 as usize].capacity,
+            bytes,
             first: self.now,
             last: self.now,
             home,
         });
-        let part = Part {
+        Part {
             buffer: self.buffers.len() - 1,
             offset: 0,
-        };
-        self.tensors.insert(id, part);
-        part
+        }
     }
 
     /// This instruction becomes a copy within a device.
@@ -174,13 +183,34 @@ impl Follower<'_> {
         self.touch(from, self.now);
         self.touch(to, self.now);
         self.executions[self.now] = Execution::CopyParts(self.copies.len());
-        self.copies.push(PartCopy {
+        self.add_copy(PartCopy {
             device,
             from,
             to,
             bytes,
             passes_shape,
         });
+    }
+
+    /// A copy within a device before this instruction.
+    pub(super) fn copy_before(&mut self, device: usize, from: Part, to: Part, bytes: usize) {
+        self.touch(from, self.now);
+        self.touch(to, self.now);
+        self.steps_before.push(StepBefore {
+            before: self.now,
+            what: What::Copy(self.copies.len()),
+        });
+        self.add_copy(PartCopy {
+            device,
+            from,
+            to,
+            bytes,
+            passes_shape: false,
+        });
+    }
+
+    fn add_copy(&mut self, copy: PartCopy) {
+        self.copies.push(copy);
     }
 
     pub(super) fn touch(&mut self, part: Part, index: usize) {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::buffers::{Home, Part, place};
 use super::follow::Follower;
 use super::known::Source;
-use super::{DeviceCopy, Kept, OutputPlace, PlacedInput, PlacedStorage, Places};
+use super::{DeviceCopy, Kept, OutputPlace, PlacedInput, PlacedStorage, Places, StepBefore};
 use crate::link::Execution;
 use crate::memory::StorageId;
 
@@ -71,9 +71,16 @@ impl Follower<'_> {
             });
             places.outputs.push(place);
         }
-        self.kept_steps.sort_by_key(|step| step.before);
-        self.kept_steps.dedup();
-        places.kept_steps = self.kept_steps;
+        self.steps_before.sort_by_key(|step| step.before);
+        self.steps_before.dedup();
+        if !self.steps_before.is_empty() {
+            let starts = |index: usize| {
+                let before = |step: &StepBefore| step.before < index;
+                self.steps_before.partition_point(before) as u32
+            };
+            places.before_starts = (0..=self.plan.steps.len() + 1).map(starts).collect();
+        }
+        places.steps_before = self.steps_before;
         *executions = self.executions;
         Some(places)
     }
@@ -87,7 +94,7 @@ impl Follower<'_> {
         let mut starts = Vec::with_capacity(self.buffers.len());
         for (buffer, place) in self.buffers.iter().zip(offsets) {
             let start = match buffer.home {
-                Home::Planned(_) => (*place)?,
+                Home::Planned(_) | Home::Arena(_) => (*place)?,
                 Home::Input(input, _) => {
                     let storage = self.add(
                         places,
@@ -141,14 +148,14 @@ impl Follower<'_> {
             let moved = &self.moves[index];
             let wanted =
                 fetched(&self.executions[moved.step]) || moved_from.get(&moved.step) == Some(&1);
-            let (Some(step), true) = (moved.source.step(), wanted) else {
+            let (Some(step), true) = (moved.source.and_then(Source::step), wanted) else {
                 continue;
             };
             let count = moved_from.entry(step).or_default();
             *count += 1;
             if *count == 2 {
                 self.executions[step] = match moved.source {
-                    Source::Part { to, .. } => Execution::Fetch {
+                    Some(Source::Part { to, .. }) => Execution::Fetch {
                         device: moved.device,
                         storage: StorageId(0),
                         offset: 0,
@@ -160,7 +167,7 @@ impl Follower<'_> {
         }
         let mut needed = HashSet::new();
         for moved in &self.moves {
-            let Some(step) = moved.source.step() else {
+            let Some(step) = moved.source.and_then(Source::step) else {
                 continue;
             };
             let source = self.executions[step];

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::buffers::{ALIGN, Buffer, Home, Part};
-use super::kept::{Candidate, Keeping, KeptAction, KeptStep};
+use super::kept::{Candidate, Keeping, KeptAction, StepBefore};
 use super::known::{Move, Region, Shadow, Source};
 use super::paths::{mentions, stretches};
 use super::{Search, is_straight};
@@ -48,7 +48,7 @@ pub(super) struct Follower<'p> {
     /// What lasts and a device takes, or gives.
     pub(super) taken: Vec<Candidate>,
     pub(super) keeping: Vec<Keeping>,
-    pub(super) kept_steps: Vec<KeptStep>,
+    pub(super) steps_before: Vec<StepBefore>,
     /// Memory of values that others may become: nothing about it is certain.
     pub(super) moving: Vec<Region>,
     /// For each input, whether the host needs it in its place.
@@ -112,7 +112,7 @@ impl<'p> Follower<'p> {
             lasting: Vec::new(),
             taken: Vec::new(),
             keeping: Vec::new(),
-            kept_steps: Vec::new(),
+            steps_before: Vec::new(),
             moving: Vec::new(),
             inputs_on_host: vec![false; search.plan.inputs.len()],
             input_buffers: HashMap::new(),
@@ -224,7 +224,7 @@ impl<'p> Follower<'p> {
             self.learn(Shadow {
                 region,
                 on_device: None,
-                since: 0,
+                since: None,
                 source: Some(Source::Input(index)),
                 input: Some(index),
             });
@@ -271,7 +271,7 @@ impl<'p> Follower<'p> {
                 .kept(&region)
                 .is_some_and(|k| self.keeping[k].buffer == part.buffer);
             let since = self.shadows[shadow].since;
-            self.bring_to_device(part, if own { self.now } else { since });
+            self.bring_to_device(part, if own { Some(self.now) } else { since });
             self.touch(part, self.now);
             if part.offset.is_multiple_of(ALIGN) {
                 self.tensors.insert(to, part);
@@ -304,7 +304,7 @@ impl<'p> Follower<'p> {
         self.learn(Shadow {
             region,
             on_device: Some((device, part)),
-            since: self.now,
+            since: None,
             source: None,
             input: None,
         });
@@ -329,7 +329,7 @@ impl<'p> Follower<'p> {
         self.learn(Shadow {
             region,
             on_device: Some((device, part)),
-            since: self.now,
+            since: None,
             source: (!made).then_some(Source::Download {
                 step: self.now,
                 device,
@@ -394,7 +394,7 @@ impl<'p> Follower<'p> {
             return Some(false);
         }
         match self.buffers[part.buffer].home {
-            Home::Kept(k) => {
+            Home::Kept(k) if self.is_current(k) => {
                 self.act(k, KeptAction::ToDevice);
                 self.act(k, KeptAction::DeviceOnly);
                 self.overwrite(part.buffer, Blame::Alias(alias));
@@ -470,16 +470,106 @@ impl<'p> Follower<'p> {
             return None;
         };
         let to = usize::from(position);
-        fits(&call, moved, to).then_some((moved, to))
+        let fits = match moved {
+            Moved::Same { from } => {
+                self.same_in_order(*arguments.get(from)?, *arguments.get(to)?)?
+            }
+            Moved::Range { from, offset } => fits(&call, from, offset, to),
+            Moved::Joined { list } => joins(&call, list, to).is_some(),
+        };
+        fits.then_some((moved, to))
     }
 
-    /// An operator that only moves a whole range: if a device has what it moves, the device has
-    /// the result. Whether that is so.
+    /// An operator that only moves whole ranges: if a device has what it moves, the device has the
+    /// result. Whether that is so.
     fn moves(&mut self, (moved, to): (Moved, usize), arguments: &[ValueId]) -> Option<bool> {
-        let (from, to) = (*arguments.get(moved.from)?, *arguments.get(to)?);
+        let to = *arguments.get(to)?;
+        match moved {
+            Moved::Same { from } => {
+                let from = *arguments.get(from)?;
+                let moves = self.moves_range(from, 0, to)?;
+                if moves
+                    && !self.is_static(from)?
+                    && matches!(self.executions[self.now], Execution::Nothing)
+                {
+                    self.executions[self.now] = Execution::PassShape { from, to };
+                }
+                Some(moves)
+            }
+            Moved::Range { from, offset } => self.moves_range(*arguments.get(from)?, offset, to),
+            Moved::Joined { list } => self.moves_list(*arguments.get(list)?, to),
+        }
+    }
+
+    /// Several values are joined on the device that has them all.
+    fn moves_list(&mut self, list: ValueId, to: ValueId) -> Option<bool> {
+        let plan = self.plan;
+        let target = self.region(to)?;
+        let mut parts = Vec::new();
+        for id in plan.tensors_of(list) {
+            let region = self.region_of(id)?;
+            self.check_update(&region)?;
+            let known = |shadow: &&Shadow| shadow.region.covers(&region) && shadow.source.is_some();
+            let device = self
+                .shadows
+                .iter()
+                .find(known)
+                .and_then(|shadow| shadow.on_device);
+            // Where the host has one of them, the host joins them.
+            let Some((device, _)) = device else {
+                return Some(false);
+            };
+            let (shadow, part) = self.shadow_on(&region, device)?;
+            parts.push((device, shadow, part, region));
+        }
+        let Some(&(device, ..)) = parts.first() else {
+            return Some(false);
+        };
+        let apart = |(other, _, _, region): &(usize, usize, Part, Region)| {
+            *other == device && !region.overlaps(&target)
+        };
+        let arena = self.arena_on(device);
+        let (Some(arena), true) = (arena, parts.iter().all(apart)) else {
+            return Some(false);
+        };
+        if !self.is_planned(to)? || self.is_moving(&target) || self.kept(&target).is_some() {
+            return Some(false);
+        }
+        let whole = self.add_buffer(device, target.bytes.len(), Home::Arena(arena));
+        let mut at = whole;
+        for (_, shadow, part, region) in &parts {
+            self.use_region(region);
+            let own = matches!(self.shadows[*shadow].source, Some(Source::Kept(_)));
+            let since = self.shadows[*shadow].since;
+            self.bring_to_device(*part, if own { Some(self.now) } else { since });
+            self.copy_before(device, *part, at, region.bytes.len());
+            at.offset += region.bytes.len();
+        }
+        self.write_region(&target)?;
+        self.moves.push(Move {
+            step: self.now,
+            source: None,
+            device,
+            part: whole,
+            on_host: self.executions[self.now],
+            by_host: false,
+        });
+        self.executions[self.now] = Execution::Nothing;
+        self.learn(Shadow {
+            region: target,
+            on_device: Some((device, whole)),
+            since: None,
+            source: Some(Source::Part { step: self.now, to }),
+            input: None,
+        });
+        Some(true)
+    }
+
+    /// A range of a value becomes another value.
+    fn moves_range(&mut self, from: ValueId, offset: usize, to: ValueId) -> Option<bool> {
         let (source, target) = (self.region(from)?, self.region(to)?);
         let bytes = target.bytes.len();
-        let start = source.bytes.start.checked_add(moved.offset)?;
+        let start = source.bytes.start.checked_add(offset)?;
         let range = Region {
             storage: source.storage,
             bytes: start..start.checked_add(bytes)?,
@@ -499,7 +589,7 @@ impl<'p> Follower<'p> {
         };
         // What is kept is a value of its own until it is written.
         let since = match known {
-            Some(Source::Kept(_)) => self.now,
+            Some(Source::Kept(_)) => Some(self.now),
             _ => since,
         };
         let part = Part {
@@ -540,7 +630,7 @@ impl<'p> Follower<'p> {
         };
         self.moves.push(Move {
             step: self.now,
-            source,
+            source: Some(source),
             device,
             part,
             on_host: self.executions[self.now],
@@ -560,9 +650,9 @@ impl<'p> Follower<'p> {
 
 /// Whether a move is one of bytes: within the source, of the same type, and in logical order on
 /// both sides.
-fn fits(call: &StaticCall<'_>, moved: Moved, output: usize) -> bool {
+fn fits(call: &StaticCall<'_>, from: usize, offset: usize, output: usize) -> bool {
     let (Some((from, sizes, order)), Some((to, to_sizes, to_order))) =
-        (call.tensor(moved.from), call.tensor(output))
+        (call.tensor(from), call.tensor(output))
     else {
         return false;
     };
@@ -570,9 +660,23 @@ fn fits(call: &StaticCall<'_>, moved: Moved, output: usize) -> bool {
     let (Some(room), Some(needed)) = (bytes(sizes), bytes(to_sizes)) else {
         return false;
     };
-    let end = moved.offset.checked_add(needed);
+    let end = offset.checked_add(needed);
     from == to
         && is_row_major(sizes, order)
         && is_row_major(to_sizes, to_order)
         && end.is_some_and(|end| end <= room)
+}
+
+/// The same for tensors that are joined: together they are as large as the output.
+fn joins(call: &StaticCall<'_>, list: usize, output: usize) -> Option<()> {
+    let (to, to_sizes, to_order) = call.tensor(output)?;
+    let mut elements = 0usize;
+    for index in 0..call.list_len(list)? {
+        let (from, sizes, order) = call.list_tensor(list, index)?;
+        if from != to || !is_row_major(sizes, order) {
+            return None;
+        }
+        elements = elements.checked_add(numel(sizes).ok()?)?;
+    }
+    (is_row_major(to_sizes, to_order) && elements == numel(to_sizes).ok()?).then_some(())
 }

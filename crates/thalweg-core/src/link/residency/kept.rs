@@ -20,12 +20,21 @@ pub(crate) struct Kept {
     pub(crate) storage: StorageId,
 }
 
-/// What is done for something that is kept, before an instruction.
+/// What is done before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct KeptStep {
+pub(crate) struct StepBefore {
+    /// The instruction.
     pub(crate) before: usize,
-    pub(crate) kept: usize,
-    pub(crate) action: KeptAction,
+    pub(crate) what: What,
+}
+
+/// What is done before an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// Something for what is kept, by its number.
+    Keep(usize, KeptAction),
+    /// The copy within a device that has this number.
+    Copy(usize),
 }
 
 /// What is done for something that is kept.
@@ -175,7 +184,7 @@ impl Follower<'_> {
         self.shadows.push(Shadow {
             region,
             on_device: Some((device, Part { buffer, offset: 0 })),
-            since: self.now,
+            since: Some(self.now),
             source: Some(Source::Kept(k)),
             input: None,
         });
@@ -215,9 +224,18 @@ impl Follower<'_> {
         Some(())
     }
 
+    /// Whether the value of something kept may be on its device, rather than an older one.
+    pub(super) fn is_current(&self, k: usize) -> bool {
+        let keeping = &self.keeping[k];
+        self.shadows.iter().any(|shadow| {
+            let there = shadow.on_device.map(|(_, part)| (part.buffer, part.offset));
+            shadow.region == keeping.candidate.region && there == Some((keeping.buffer, 0))
+        })
+    }
+
     /// If a part is one of something kept, the device gets it where it became that.
-    pub(super) fn bring_to_device(&mut self, part: Part, since: usize) {
-        if let Home::Kept(k) = self.buffers[part.buffer].home {
+    pub(super) fn bring_to_device(&mut self, part: Part, since: Option<usize>) {
+        if let (Home::Kept(k), Some(since)) = (self.buffers[part.buffer].home, since) {
             self.act_before(since, k, KeptAction::ToDevice);
         }
     }
@@ -231,10 +249,9 @@ impl Follower<'_> {
     }
 
     pub(super) fn act_before(&mut self, before: usize, kept: usize, action: KeptAction) {
-        self.kept_steps.push(KeptStep {
+        self.steps_before.push(StepBefore {
             before,
-            kept,
-            action,
+            what: What::Keep(kept, action),
         });
     }
 

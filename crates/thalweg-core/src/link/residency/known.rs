@@ -35,8 +35,9 @@ pub(super) struct Shadow {
     pub(super) region: Region,
     /// The memory of a device that has it, too.
     pub(super) on_device: Option<(usize, Part)>,
-    /// The instruction from which on that memory has it.
-    pub(super) since: usize,
+    /// If that memory has it because it is kept there: the instruction before which it has to be
+    /// brought there.
+    pub(super) since: Option<usize>,
     /// How the host can get it, if it does not have it.
     pub(super) source: Option<Source>,
     /// The input that it is.
@@ -76,7 +77,8 @@ impl Source {
 /// An instruction that only moves something that the host does not have.
 pub(super) struct Move {
     pub(super) step: usize,
-    pub(super) source: Source,
+    /// Where that comes from; `None` if from several values.
+    pub(super) source: Option<Source>,
     pub(super) device: usize,
     pub(super) part: Part,
     /// How it runs on the host, once that has the source.
@@ -150,7 +152,7 @@ impl Follower<'_> {
                 let moved = self.moved_at(step)?;
                 let (by_host, device) = (moved.by_host, moved.device);
                 let (from, on_host) = (moved.source, moved.on_host);
-                if by_host {
+                if let (true, Some(from)) = (by_host, from) {
                     self.provide_from(from, step)?;
                     self.executions[step] = on_host;
                 } else {

@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use self::follow::{Blame, Follower};
 use self::kept::Candidate;
-pub(crate) use self::kept::{Kept, KeptAction, KeptStep};
+pub(crate) use self::kept::{Kept, KeptAction, StepBefore, What};
 use super::steps::Execution;
 use crate::memory::{StorageId, TensorId};
 use crate::plan::{MethodPlan, Step};
@@ -69,9 +69,11 @@ pub(crate) struct Places {
     inputs: HashMap<usize, PlacedInput>,
     /// What stays on a device from call to call.
     pub(crate) kept: Vec<Kept>,
-    /// What is done for that, in the order of the instructions before which it is.
-    pub(crate) kept_steps: Vec<KeptStep>,
-    /// Copies within devices, by the number that the instructions name.
+    /// What is done before instructions, in their order, and where in that each instruction's
+    /// begins; nothing if nothing is done at all.
+    steps_before: Vec<StepBefore>,
+    before_starts: Vec<u32>,
+    /// Copies within devices, by the number that the instructions, and what is before them, name.
     pub(crate) copies: Vec<DeviceCopy>,
     /// Storages beside the plan's, which come after those.
     pub(crate) storages: Vec<PlacedStorage>,
@@ -126,6 +128,15 @@ pub(crate) struct OutputPlace {
 }
 
 impl Places {
+    /// What is done before an instruction, or, by the number of them all, after the last.
+    #[inline]
+    pub(crate) fn before(&self, index: usize) -> &[StepBefore] {
+        match self.before_starts.get(index..index + 2) {
+            Some(&[start, end]) => &self.steps_before[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+
     /// Where a device has an output, if one has it.
     pub(crate) fn output(&self, index: usize) -> Option<OutputPlace> {
         self.outputs.get(index).copied().flatten()

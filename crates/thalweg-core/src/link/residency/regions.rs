@@ -6,8 +6,8 @@ use super::buffers::Part;
 use super::follow::Follower;
 use super::known::Region;
 use crate::ValueId;
-use crate::memory::TensorId;
-use crate::plan::{PlannedStorage, PlannedValue};
+use crate::memory::{StorageId, TensorId};
+use crate::plan::{PlannedStorage, PlannedTensor, PlannedValue};
 
 impl Follower<'_> {
     pub(super) fn region(&self, value: ValueId) -> Option<Region> {
@@ -62,6 +62,31 @@ impl Follower<'_> {
             return None;
         }
         Some(())
+    }
+
+    /// Whether two tensors have the same type, room, and logical order of dimensions.
+    pub(super) fn same_in_order(&self, a: ValueId, b: ValueId) -> Option<bool> {
+        let tensor = |value| Some(&self.plan.tensors[self.tensor(value)?.0 as usize]);
+        let (a, b) = (tensor(a)?, tensor(b)?);
+        let in_order = |order: &[u8]| order.iter().map(|&dim| usize::from(dim)).eq(0..order.len());
+        let known = |tensor: &PlannedTensor| tensor.dynamism != ShapeDynamism::DynamicUnbound;
+        Some(
+            a.dtype == b.dtype
+                && a.capacity == b.capacity
+                && a.sizes == b.sizes
+                && known(a)
+                && known(b)
+                && in_order(&a.dim_order)
+                && in_order(&b.dim_order),
+        )
+    }
+
+    /// An arena that the program has on a device.
+    pub(super) fn arena_on(&self, device: usize) -> Option<StorageId> {
+        let id = self.devices[device].id();
+        let on_it = |storage: &PlannedStorage| matches!(storage, PlannedStorage::Arena { device, .. } if *device == id);
+        let index = self.plan.storages.iter().position(on_it)?;
+        Some(StorageId(index as u32))
     }
 
     pub(super) fn is_static(&self, value: ValueId) -> Option<bool> {
