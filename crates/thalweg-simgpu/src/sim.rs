@@ -389,7 +389,7 @@ fn failures(function: &str) -> &'static [u32] {
     const OUT_OF_MEMORY: u32 = CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32;
     match function {
         // Null, and what is neither null nor an object.
-        "nvinfer.createInferRuntime_INTERNAL" => &[UNKNOWN, 1],
+        "nvinfer.createInferRuntime_INTERNAL" => &[UNKNOWN, nvinfer::NO_OBJECT as u32],
         function if function.starts_with("cu") && function.contains("Alloc") => &[OUT_OF_MEMORY],
         _ => &[UNKNOWN],
     }

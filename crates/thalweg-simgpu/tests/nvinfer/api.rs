@@ -73,6 +73,7 @@ fn column(version: TensorRt) -> usize {
         (10, 0) => 0,
         (10, 1..=6) => 1,
         (10, 16) => 2,
+        (1, 4) => 2,
         _ => panic!("no slots for {version}"),
     }
 }

@@ -76,6 +76,46 @@ fn products_gathers_and_sums_are_exact() {
 }
 
 #[test]
+fn every_element_type_is_computed_in() {
+    let sim = Sim::session(Config::default());
+    let types: [(DType, [u8; 2], [u8; 2]); 8] = [
+        (DType::F32, [0x80, 0x3f], [0x40, 0x40]),
+        (DType::F16, [0x00, 0x3c], [0x00, 0x42]),
+        (DType::BF16, [0x80, 0x3f], [0x40, 0x40]),
+        (DType::I8, [1, 0], [3, 0]),
+        (DType::U8, [1, 0], [3, 0]),
+        (DType::I32, [1, 0], [3, 0]),
+        (DType::I64, [1, 0], [3, 0]),
+        (DType::Bool, [1, 0], [1, 0]),
+    ];
+    for (dtype, one, three) in types {
+        let spec = EngineSpec::new()
+            .input("x", dtype, &[1])
+            .output_like("y", "x")
+            .affine("y", &[(2.0, "x")], 1.0)
+            .profile(ProfileSpec::new());
+        let setup = setup(TensorRt::default(), &spec);
+        let context = setup.engine.context(0).unwrap();
+        let (x, y) = (device(8), device(8));
+        // The bytes that are not zero are the last of floats and the first of whole numbers.
+        let place = if dtype == DType::F32 { 2 } else { 0 };
+        let mut bytes = [0u8; 8];
+        bytes[place..place + 2].copy_from_slice(&one);
+        upload(x, &bytes[..dtype.size()]);
+        bind(context, &[("x", x), ("y", y)]);
+        assert!(context.enqueue(PER_THREAD), "{:?}", setup.logger.errors());
+        bytes[place..place + 2].copy_from_slice(&three);
+        let found = download::<u8>(y, dtype.size());
+        assert_eq!(found, bytes[..dtype.size()], "{dtype:?}");
+        context.delete();
+        assert_eq!(free(x), OK);
+        assert_eq!(free(y), OK);
+        setup.end();
+        sim.assert_clean();
+    }
+}
+
+#[test]
 fn a_cache_is_updated_in_place_and_only_where_it_has_to_be() {
     let sim = Sim::session(Config::default());
     let spec = EngineSpec::new()

@@ -163,13 +163,14 @@ fn engines_of_other_versions_devices_and_trust_are_refused() {
 }
 
 #[test]
-fn a_lean_runtime_without_a_device_is_a_small_number() {
+fn a_runtime_without_a_device_is_a_small_number() {
     let sim = Sim::session(Config::default());
     let lean = TensorRt::default().variant(Variant::Lean);
-    for (version, expected) in [(lean, 1), (TensorRt::default(), 0)] {
+    for version in [lean, TensorRt::default()] {
         sim.reset(Config::default().with_devices(0).with_tensorrt(version));
         let logger = Logger::new(version);
-        assert_eq!(api::create_runtime(&logger, api::lib_version()), expected);
+        assert_eq!(api::create_runtime(&logger, api::lib_version()), 0x200);
+        assert!(logger.last_error_has("CUDA initialization failure"));
     }
     sim.assert_clean();
 }
@@ -235,6 +236,93 @@ fn two_enqueues_of_a_context_that_nothing_orders_are_reported() {
     assert!(context.enqueue(PER_THREAD));
     assert_eq!(synchronize(), OK);
     assert!(kinds(&sim).contains(&ReportKind::Misuse));
+}
+
+#[test]
+fn what_changes_under_a_running_enqueue_is_reported_with_both_calls() {
+    let sim = Sim::session(Config::default());
+    type Change = fn(api::Object, u64);
+    let changes: [(&str, Change); 4] = [
+        ("setInputShape", |context, _| {
+            assert!(context.set_shape("x", &[2, 4]));
+        }),
+        ("setDeviceMemoryV2", |context, scratch| {
+            context.set_memory(scratch + 4096, 4096);
+        }),
+        ("~", |context, _| context.delete()),
+        ("", |context, scratch| {
+            // The same once more is no change.
+            assert!(context.set_shape("x", &[1, 4]));
+            context.set_memory(scratch, 4096);
+            assert!(context.set_address("y", 4096));
+        }),
+    ];
+    for (method, change) in changes {
+        for wait in [false, true] {
+            sim.reset(Config::default());
+            let setup = setup(
+                TensorRt::default(),
+                &affine("busy", TensorRt::default(), 1.0, 0.0),
+            );
+            let context = setup.engine.context(2).unwrap();
+            let (x, scratch) = (device(32), device(8192));
+            upload(x, &[1.0f32; 8]);
+            assert!(context.set_shape("x", &[1, 4]));
+            assert!(context.set_address("x", x) && context.set_address("y", x));
+            context.set_memory(scratch, 4096);
+            assert!(context.enqueue(PER_THREAD), "{:?}", setup.logger.errors());
+            if wait {
+                assert_eq!(stream_synchronize(PER_THREAD), OK);
+            }
+            change(context, scratch);
+            let reports = sim.reports();
+            let expected = !wait && !method.is_empty();
+            assert_eq!(
+                reports.len(),
+                usize::from(expected),
+                "{method}: {reports:?}"
+            );
+            if expected {
+                let sites: Vec<&str> = reports[0].sites.iter().map(|site| &*site.name).collect();
+                let method = format!("nvinfer.IExecutionContext.{method}");
+                assert_eq!(sites, [&*method, "nvinfer.IExecutionContext.enqueueV3"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn two_threads_in_one_context_are_reported_and_in_two_contexts_are_not() {
+    for shared in [false, true] {
+        let sim = Sim::session(Config::default());
+        let setup = setup(
+            TensorRt::default(),
+            &affine("threads", TensorRt::default(), 1.0, 0.0),
+        );
+        let first = setup.engine.context(0).unwrap();
+        let second = if shared {
+            first
+        } else {
+            setup.engine.context(0).unwrap()
+        };
+        // Threads meet when they do.
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        let rounds = if shared { u32::MAX } else { 20 };
+        for _ in (0..rounds).take_while(|_| sim.reports().is_empty()) {
+            std::thread::scope(|scope| {
+                for context in [first, second] {
+                    scope.spawn(move || {
+                        for _ in 0..1000 {
+                            assert_eq!(context.shape("x").shape().unwrap()[1], 4);
+                        }
+                    });
+                }
+            });
+            assert!(std::time::Instant::now() < end, "nothing was reported");
+        }
+        let reports = sim.reports();
+        assert_eq!(reports.is_empty(), !shared, "{reports:?}");
+    }
 }
 
 #[test]

@@ -27,6 +27,20 @@ fn the_version_is_that_of_the_configuration() {
 }
 
 #[test]
+fn tensorrt_for_rtx_counts_on_its_own() {
+    let sim = Sim::session(Config::default());
+    let rtx = TensorRt::new(1, 4, 0).variant(Variant::Rtx);
+    sim.reset(Config::default().with_tensorrt(rtx));
+    assert_eq!(api::lib_version(), 10_400);
+    let setup = setup(rtx, &affine("rtx", rtx, 1.0, 0.0));
+    assert_eq!(setup.engine.tensors(), ["x", "y"]);
+    let other = affine("other", TensorRt::default(), 1.0, 0.0);
+    assert!(setup.runtime.deserialize(&other.to_bytes()).is_none());
+    setup.end();
+    sim.assert_clean();
+}
+
+#[test]
 fn a_slot_that_a_version_does_not_have_reports_and_gives_zero() {
     let sim = Sim::session(Config::default());
     for (version, slot) in [((10, 6), 23), ((10, 16), 24), ((11, 1), 23)] {
