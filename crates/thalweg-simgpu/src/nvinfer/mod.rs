@@ -29,6 +29,7 @@ use std::ptr;
 
 pub use dtype::DType;
 pub(crate) use object::Alive;
+pub(crate) use runtime::NO_OBJECT;
 pub use spec::{Compute, Dim, EngineSpec, ProfileSpec, TensorSpec};
 pub use version::{TensorRt, Variant};
 
