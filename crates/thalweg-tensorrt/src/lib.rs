@@ -38,6 +38,7 @@ mod omit;
 mod options;
 mod prepared;
 mod profile;
+mod recorded;
 mod scratch;
 mod staging;
 mod version;

@@ -4,6 +4,7 @@
 mod aliases;
 mod calls;
 mod faults;
+mod graphs;
 mod layouts;
 mod omissions;
 mod profiles;
