@@ -252,7 +252,6 @@ impl Prepared {
         self.configured = false;
         self.room = None;
         self.bound.fill(DeviceAddress(0));
-        self.allocated.fill(false);
         self.changed();
     }
 
