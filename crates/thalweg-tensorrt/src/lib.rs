@@ -53,3 +53,4 @@ pub use find::{Attempt, Outcome, Place};
 pub use omit::{Omission, Rule, omit};
 pub use options::Options;
 pub use version::{Flavor, Version};
+pub use weights::WEIGHT_STREAMING_BUDGET;

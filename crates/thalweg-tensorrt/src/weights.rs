@@ -4,8 +4,10 @@ use thalweg_core::{DelegateSpec, OptionValue, Result, bail, ensure};
 
 use crate::abi::Engine;
 
-/// The name of the option, for programs and for callers.
-pub(crate) const OPTION: &str = "weight_streaming_budget";
+/// The option for how many bytes of weights may be on the device: a compile spec's key in programs,
+/// and a backend option's for callers.
+pub const WEIGHT_STREAMING_BUDGET: &str = OPTION;
+const OPTION: &str = "weight_streaming_budget";
 
 /// How many bytes of an engine's weights may be on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,17 +45,25 @@ impl Budget {
             InvalidProgram,
             "the program says {OPTION} twice"
         );
-        match first {
-            None => Ok(Self::Automatic),
-            Some((_, value)) => match std::str::from_utf8(value).ok().and_then(parse) {
-                Some(bytes) => Ok(Self::Bytes(bytes)),
-                None => bail!(
-                    InvalidProgram,
-                    "the program's {OPTION} is \"{}\", which is no number of bytes from 0 to {}",
-                    value.escape_ascii(),
-                    i64::MAX
-                ),
-            },
+        Self::of_program(first.map(|(_, value)| value))
+    }
+
+    /// What the program says.
+    ///
+    /// # Errors
+    /// If that is not a number of bytes.
+    pub(crate) fn of_program(value: Option<&[u8]>) -> Result<Self> {
+        let Some(value) = value else {
+            return Ok(Self::Automatic);
+        };
+        match std::str::from_utf8(value).ok().and_then(parse) {
+            Some(bytes) => Ok(Self::Bytes(bytes)),
+            None => bail!(
+                InvalidProgram,
+                "the program's {OPTION} is \"{}\", which is no number of bytes from 0 to {}",
+                value.escape_ascii(),
+                i64::MAX
+            ),
         }
     }
 

@@ -160,7 +160,9 @@ fn what_is_known_of_an_engine_is_told_on_every_version() {
         if version.kind == Variant::Rtx {
             assert_eq!(tensorrt.flavor(), Flavor::Rtx);
         }
-        let info = tensorrt.describe(&everything(version).payload()).unwrap();
+        let info = tensorrt
+            .describe(&everything(version).payload(), None)
+            .unwrap();
         assert_eq!(info.name, "the engine");
         assert_eq!(info.tensors.len(), 2);
         assert_eq!(info.tensors[0].shape, [-1, 8]);
