@@ -388,6 +388,13 @@ impl Instance {
                 work.writes(buffer)?;
                 argument.shape = shape;
                 argument.len = binding.bytes(&shape)?;
+                ensure!(
+                    argument.len <= buffer.len(),
+                    Delegate,
+                    "TensorRT asked for {} bytes for `{}`, and then gave it the shape {shape:?}",
+                    buffer.len(),
+                    binding.text
+                );
                 if argument.on_host {
                     self.staging[index].download_from(work, buffer, argument.len)?;
                 } else {
