@@ -321,6 +321,8 @@ fn shapes_that_follow_values_on_the_host_are_checked_against_the_profile() {
     assert!(context.set_address("n", many.as_ptr() as u64));
     assert_eq!(context.infer_shapes(), -1);
     assert!(setup.logger.last_error_has("the value 6 of n[0]"));
+    assert!(!context.enqueue(PER_THREAD));
+    assert!(setup.logger.last_error_has("the value 6 of n[0]"));
     assert!(context.set_address("n", few.as_ptr() as u64));
     assert_eq!(context.infer_shapes(), 0);
     assert_eq!(context.shape("y").shape().unwrap(), [4]);
