@@ -282,7 +282,8 @@ impl Sim {
     /// (nothing in the first run), what the scenario gave, and the reports.
     ///
     /// Allocations fail with `CUDA_ERROR_OUT_OF_MEMORY`, everything else with
-    /// `CUDA_ERROR_UNKNOWN`. Functions that only translate (`cuGetErrorName`, `cuGetErrorString`,
+    /// `CUDA_ERROR_UNKNOWN`. Making a runtime of TensorRT's fails twice: with null, and with a small
+    /// number that is no object. Functions that only translate (`cuGetErrorName`, `cuGetErrorString`,
     /// `cuGetProcAddress`, `cuDriverGetVersion`) do not fail. Functions that free, destroy or end
     /// something do so even when they fail.
     pub fn for_each_fault<T>(

@@ -37,7 +37,9 @@ impl Budget {
         if let Some(value) = spec.options().get(spec.backend(), WEIGHT_STREAMING_BUDGET) {
             return Self::of_option(value);
         }
-        let mut specs = spec.compile_specs().filter(|(key, _)| *key == WEIGHT_STREAMING_BUDGET);
+        let mut specs = spec
+            .compile_specs()
+            .filter(|(key, _)| *key == WEIGHT_STREAMING_BUDGET);
         let first = specs.next();
         ensure!(
             specs.next().is_none(),
@@ -156,7 +158,10 @@ mod tests {
             "١",
         ] {
             let error = of(wrong.into()).unwrap_err();
-            assert!(error.to_string().contains(WEIGHT_STREAMING_BUDGET), "{error}");
+            assert!(
+                error.to_string().contains(WEIGHT_STREAMING_BUDGET),
+                "{error}"
+            );
         }
         assert!(of((-1).into()).is_err());
         assert!(of(true.into()).is_err());

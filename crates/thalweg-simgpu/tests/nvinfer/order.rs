@@ -1,10 +1,10 @@
 //! What is not ordered is found, and nothing else is.
 
 use thalweg_simgpu::nvinfer::TensorRt;
-use thalweg_simgpu::{Config, Report, Sim};
+use thalweg_simgpu::{Config, Report, ReportKind, Sim};
 
 use crate::driver::*;
-use crate::{affine, api, device, layouts};
+use crate::{affine, api, device, download, layouts, setup, upload};
 
 const ROWS: usize = 3;
 const N: usize = ROWS * 4;
@@ -150,13 +150,90 @@ fn each_step_that_is_left_out_is_found_within_twenty_seeds() {
     }
 }
 
-#[test]
-fn scratch_that_two_engines_use_at_once_spoils_the_numbers_of_some_seed() {
-    let sim = Sim::session(Config::default());
+/// Two runs of an engine that have nothing in common but, if a test wants that, their scratch, and an
+/// input that the stream of the other run changes.
+/// The result is the numbers of both, and what was reported.
+fn apart(sim: &Sim, seed: u64, share: bool, change_input: bool) -> (Vec<f32>, Vec<Report>) {
     let version = TensorRt::default();
-    let wrong = (0..200).any(|seed| {
-        sim.reset(Config::seeded(seed));
-        !scenario(&sim, version, Some(Step::WaitForScratch))
-    });
-    assert!(wrong);
+    sim.reset(Config::seeded(seed));
+    let mut spec = affine("apart", version, 2.0, 0.0);
+    spec.kernels = 4;
+    let setup = setup(version, &spec);
+    let size = setup.engine.profile_memory(0);
+    let mut numbers = Vec::new();
+    let shared = device(size as usize);
+    let mut objects = Vec::new();
+    for index in 0..2 {
+        let context = setup.engine.context(2).unwrap();
+        let scratch = if share || index == 0 {
+            shared
+        } else {
+            device(size as usize)
+        };
+        let (x, y) = (device(N * 4), device(N * 4));
+        upload(x, &[1.0f32; N]);
+        assert!(context.set_shape("x", &[ROWS as i64, 4]));
+        assert!(context.set_address("x", x) && context.set_address("y", y));
+        context.set_memory(scratch, size);
+        let stream: u64 = get(|stream| stream_create(stream, NON_BLOCKING));
+        objects.push((context, x, y, scratch, stream));
+    }
+    for (context, .., stream) in &objects {
+        assert!(context.enqueue(*stream), "{:?}", setup.logger.errors());
+    }
+    if change_input {
+        let (x, other) = (objects[0].1, objects[1].4);
+        assert_eq!(fill32_async(x, 2.0f32.to_bits(), N, other), OK);
+    }
+    for (context, x, y, scratch, stream) in objects {
+        numbers.extend(download::<f32>(y, N));
+        context.delete();
+        assert_eq!(free(x), OK);
+        assert_eq!(free(y), OK);
+        if scratch != shared {
+            assert_eq!(free(scratch), OK);
+        }
+        assert_eq!(stream_destroy(stream), OK);
+    }
+    assert_eq!(free(shared), OK);
+    setup.end();
+    (numbers, errors(sim))
+}
+
+#[test]
+fn scratch_that_two_engines_use_at_once_is_a_race_and_poisons_what_they_compute() {
+    let sim = Sim::session(Config::default());
+    let mut poisoned = 0;
+    for seed in 0..50 {
+        let (numbers, reports) = apart(&sim, seed, false, false);
+        assert!(reports.is_empty(), "{reports:?}");
+        assert_eq!(numbers, [2.0; 2 * N]);
+        let (numbers, reports) = apart(&sim, seed, true, false);
+        assert!(
+            reports.iter().any(|report| report.kind == ReportKind::Race),
+            "seed {seed}"
+        );
+        assert!(
+            numbers
+                .iter()
+                .all(|number| *number == 2.0 || number.is_nan())
+        );
+        poisoned += usize::from(numbers.iter().any(|number| number.is_nan()));
+    }
+    assert!(poisoned > 5, "only {poisoned} of 50 seeds spoil numbers");
+}
+
+#[test]
+fn an_input_that_changes_during_an_engine_is_a_race_and_poisons_what_it_computes() {
+    let sim = Sim::session(Config::default());
+    let mut poisoned = 0;
+    for seed in 0..50 {
+        let (numbers, reports) = apart(&sim, seed, false, true);
+        assert!(
+            reports.iter().any(|report| report.kind == ReportKind::Race),
+            "seed {seed}"
+        );
+        poisoned += usize::from(numbers.iter().any(|number| number.is_nan()));
+    }
+    assert!(poisoned > 2, "only {poisoned} of 50 seeds spoil numbers");
 }
