@@ -50,7 +50,7 @@ pub use num_complex::{Complex32, Complex64};
 #[cfg(any(test, feature = "omissions"))]
 #[doc(hidden)]
 pub use omit::{Omission, Rule, omit};
-pub use options::{BackendOptions, LoadOptions, OptionValue, RunOptions};
+pub use options::{BackendOptions, GraphUse, LoadOptions, OptionValue, RunOptions};
 pub use program::Program;
 pub use runtime::{DeviceSource, Runtime, RuntimeBuilder};
 pub use scalar::Scalar;

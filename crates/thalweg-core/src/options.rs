@@ -120,6 +120,22 @@ impl BackendOptions {
     }
 }
 
+/// Whether work on a device is recorded as a graph and launched as a whole, which costs less.
+///
+/// So far, delegates do so for their own work, each by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GraphUse {
+    /// Where that is known to be good. So far, nowhere.
+    #[default]
+    Auto,
+    /// Wherever it can be. A delegate that cannot fails; one that knows nothing of graphs goes on as
+    /// ever.
+    On,
+    /// Nowhere.
+    Off,
+}
+
 /// Choices for one call.
 #[derive(Clone, Default)]
 #[must_use]
@@ -127,6 +143,7 @@ pub struct RunOptions<'s> {
     pub(crate) threads: Option<usize>,
     pub(crate) instruction_limit: Option<u64>,
     pub(crate) device_outputs: bool,
+    graph: GraphUse,
     streams: Vec<&'s dyn CallerStream>,
 }
 
@@ -160,6 +177,17 @@ impl<'s> RunOptions<'s> {
         self
     }
 
+    /// Whether what the call asks devices for is recorded once and then launched as a whole.
+    pub fn graph(mut self, graph: GraphUse) -> Self {
+        self.graph = graph;
+        self
+    }
+
+    /// What [`RunOptions::graph`] was told, for delegates.
+    pub fn graph_use(&self) -> GraphUse {
+        self.graph
+    }
+
     /// The stream for all that the call does on the stream's device. By default that is the
     /// calling thread's own stream. One for each device can be given; a later one takes the place
     /// of an earlier one.
@@ -188,6 +216,7 @@ impl fmt::Debug for RunOptions<'_> {
         f.debug_struct("RunOptions")
             .field("threads", &self.threads)
             .field("instruction_limit", &self.instruction_limit)
+            .field("graph", &self.graph)
             .field("streams", &streams)
             .finish()
     }

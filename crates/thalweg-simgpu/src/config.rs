@@ -102,8 +102,8 @@ impl Config {
         self
     }
 
-    /// What the environment says: `THALWEG_SIMGPU_SEED`, `_DEVICES`, `_MEMORY`, and `_MODE`, which
-    /// is `free` or `seeded`.
+    /// What the environment says: `THALWEG_SIMGPU_SEED`, `_DEVICES`, `_MEMORY`, `_MODE`, which is
+    /// `free` or `seeded`, and `_TENSORRT`, such as `10.6.0` or `10.6.0-lean`.
     pub fn from_environment() -> Self {
         fn number<T: std::str::FromStr>(name: &str, default: T) -> T {
             std::env::var(format!("THALWEG_SIMGPU_{name}"))
@@ -120,6 +120,10 @@ impl Config {
             },
             devices: number("DEVICES", default.devices),
             memory: number("MEMORY", default.memory),
+            tensorrt: std::env::var("THALWEG_SIMGPU_TENSORRT")
+                .ok()
+                .and_then(|text| TensorRt::from_text(&text))
+                .unwrap_or(default.tensorrt),
             ..default
         }
     }

@@ -21,6 +21,8 @@
 //! sim.assert_clean();
 //! ```
 //!
+//! The same library is a stand-in for TensorRT; [`nvinfer`] describes engines for it.
+//!
 //! It is for Linux, as is what it is a stand-in for here; elsewhere this package is empty.
 #![cfg(target_os = "linux")]
 

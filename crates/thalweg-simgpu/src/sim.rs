@@ -282,7 +282,8 @@ impl Sim {
     /// (nothing in the first run), what the scenario gave, and the reports.
     ///
     /// Allocations fail with `CUDA_ERROR_OUT_OF_MEMORY`, everything else with
-    /// `CUDA_ERROR_UNKNOWN`. Functions that only translate (`cuGetErrorName`, `cuGetErrorString`,
+    /// `CUDA_ERROR_UNKNOWN`. Making a runtime of TensorRT's fails twice: with null, and with a small
+    /// number that is no object. Functions that only translate (`cuGetErrorName`, `cuGetErrorString`,
     /// `cuGetProcAddress`, `cuDriverGetVersion`) do not fail. Functions that free, destroy or end
     /// something do so even when they fail.
     pub fn for_each_fault<T>(
@@ -299,12 +300,10 @@ impl Sim {
             if never_fails(&function) {
                 continue;
             }
-            let code = if function.contains("Alloc") {
-                CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32
-            } else {
-                CUresult::CUDA_ERROR_UNKNOWN as u32
-            };
-            for nth in 1..=count {
+            let codes = failures(&function);
+            for (nth, &code) in
+                (1..=count).flat_map(|nth| codes.iter().map(move |code| (nth, code)))
+            {
                 let run = FaultRun {
                     function: function.clone(),
                     nth,
@@ -383,6 +382,18 @@ fn find<T: Copy>(library: &Library, name: &str) -> T {
     // SAFETY: each is asked for with the type that `control` defines it with.
     let function = unsafe { library.get::<T>(name.as_bytes()) };
     *function.unwrap_or_else(|error| panic!("this is no stand-in: {error}"))
+}
+
+/// The codes with which a function is made to fail, one after the other.
+fn failures(function: &str) -> &'static [u32] {
+    const UNKNOWN: u32 = CUresult::CUDA_ERROR_UNKNOWN as u32;
+    const OUT_OF_MEMORY: u32 = CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32;
+    match function {
+        // Null, and what is neither null nor an object.
+        "nvinfer.createInferRuntime_INTERNAL" => &[UNKNOWN, nvinfer::NO_OBJECT as u32],
+        function if function.starts_with("cu") && function.contains("Alloc") => &[OUT_OF_MEMORY],
+        _ => &[UNKNOWN],
+    }
 }
 
 /// Functions for which a failure would mean nothing.

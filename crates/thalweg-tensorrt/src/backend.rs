@@ -30,8 +30,9 @@ struct Inner {
     driver: Driver,
     library: Arc<Library>,
     host_code: bool,
-    /// Made for the first engine.
-    runtime: Mutex<Option<Arc<Runtime>>>,
+    /// Those that nobody loads with. TensorRT does not say that several threads may load with one at
+    /// a time, so there are as many as were ever needed at once; mostly that is one.
+    runtimes: Mutex<Vec<Arc<Runtime>>>,
     engines: Mutex<Vec<Entry>>,
 }
 
@@ -59,7 +60,7 @@ impl TensorRt {
             driver: driver.clone(),
             library: find::find(options)?,
             host_code: options.host_code,
-            runtime: Mutex::default(),
+            runtimes: Mutex::default(),
             engines: Mutex::default(),
         })))
     }
@@ -90,15 +91,16 @@ impl TensorRt {
     /// # Errors
     /// If it does not, with what TensorRT says.
     pub fn check(&self, device: &Device) -> Result<()> {
-        self.0.runtime(device).map(drop)
+        self.0.with_runtime(device, |_| Ok(()))
     }
 
     /// Loads an engine that nobody shares, to look at it.
     pub(crate) fn load_alone(&self, payload: &[u8], budget: Budget) -> Result<Loaded> {
         let container = Container::parse(payload)?;
         let device = self.0.device(&container.metadata)?;
-        let runtime = self.0.runtime(&device)?;
-        Loaded::new(&runtime, &device, &container, budget)
+        self.0.with_runtime(&device, |runtime| {
+            Loaded::new(runtime, &device, &container, budget)
+        })
     }
 }
 
@@ -122,8 +124,9 @@ impl Inner {
         if let Some(loaded) = engine.upgrade() {
             return Ok(loaded);
         }
-        let runtime = self.runtime(&device)?;
-        let mut loaded = Loaded::new(&runtime, &device, &container, budget)?;
+        let mut loaded = self.with_runtime(&device, |runtime| {
+            Loaded::new(runtime, &device, &container, budget)
+        })?;
         loaded.payload = Some(payload);
         let loaded = Arc::new(loaded);
         *engine = Arc::downgrade(&loaded);
@@ -154,15 +157,21 @@ impl Inner {
         engine
     }
 
-    /// The runtime, made on the first device that needs it.
-    fn runtime(&self, device: &Device) -> Result<Arc<Runtime>> {
-        let mut runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(runtime) = &*runtime {
-            return Ok(runtime.clone());
-        }
-        let made = Arc::new(Runtime::new(&self.library, device, self.host_code)?);
-        *runtime = Some(made.clone());
-        Ok(made)
+    /// Does something with a runtime that nobody else uses meanwhile.
+    fn with_runtime<T>(
+        &self,
+        device: &Device,
+        load: impl FnOnce(&Arc<Runtime>) -> Result<T>,
+    ) -> Result<T> {
+        let runtimes = || self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = runtimes().pop();
+        let runtime = match idle {
+            Some(runtime) => runtime,
+            None => Arc::new(Runtime::new(&self.library, device, self.host_code)?),
+        };
+        let loaded = load(&runtime);
+        runtimes().push(runtime);
+        loaded
     }
 
     /// The device that an engine was built for.

@@ -103,12 +103,14 @@ impl fmt::Display for InputRange {
 }
 
 impl TensorRt {
-    /// Loads the engine of a payload, and says what TensorRT says of it.
+    /// Loads the engine of a payload, and says what TensorRT says of it. `weight_budget` is the value
+    /// of the program's compile spec [`WEIGHT_STREAMING_BUDGET`](crate::WEIGHT_STREAMING_BUDGET), if
+    /// it has one.
     ///
     /// # Errors
-    /// If it is no container, or TensorRT refuses the engine.
-    pub fn describe(&self, payload: &[u8]) -> Result<EngineInfo> {
-        let loaded = self.load_alone(payload, Budget::Automatic)?;
+    /// If it is no container, TensorRT refuses the engine, or the budget is no number.
+    pub fn describe(&self, payload: &[u8], weight_budget: Option<&[u8]>) -> Result<EngineInfo> {
+        let loaded = self.load_alone(payload, Budget::of_program(weight_budget)?)?;
         let tensors = loaded.bindings.iter().enumerate();
         let profiles = loaded.profiles.iter().map(|profile| ProfileInfo {
             scratch: profile.scratch,

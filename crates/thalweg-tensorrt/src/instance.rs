@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use thalweg_core::{Call, DelegateInstance, Device as _, DeviceAddress, DeviceId, Result};
-use thalweg_core::{ErrorKind, StreamHandle, bail, ensure};
+use thalweg_core::{ErrorKind, GraphUse, StreamHandle, bail, ensure};
 use thalweg_cuda::{DeviceBuffer, Stream, Work};
 
 use crate::abi::{copy_on_device, download, stream, upload, wait};
@@ -132,7 +132,9 @@ impl Instance {
                 prepared.bind(loaded, index, address, handle)?;
             }
         }
-        prepared.enqueue(handle)?;
+        // Recording would take in what else is on the stream.
+        let as_graph = call.options().graph_use() == GraphUse::On && work.work.is_none();
+        prepared.enqueue(loaded, handle, as_graph)?;
         self.finish(call, profile, work)
     }
 
@@ -386,6 +388,13 @@ impl Instance {
                 work.writes(buffer)?;
                 argument.shape = shape;
                 argument.len = binding.bytes(&shape)?;
+                ensure!(
+                    argument.len <= buffer.len(),
+                    Delegate,
+                    "TensorRT asked for {} bytes for `{}`, and then gave it the shape {shape:?}",
+                    buffer.len(),
+                    binding.text
+                );
                 if argument.on_host {
                     self.staging[index].download_from(work, buffer, argument.len)?;
                 } else {

@@ -1,10 +1,11 @@
 //! A context and what it has been told, so that it is told only what has changed.
 
-use thalweg_core::{DeviceAddress, Result, StreamHandle};
+use thalweg_core::{DeviceAddress, Error, Result, StreamHandle};
 
 use crate::abi::{Context, OutputAllocator, Shape, wait};
 use crate::loaded::{Binding, Loaded};
 use crate::omit::{Rule, omitted};
+use crate::recorded::{Recorded, Recording};
 use crate::scratch::{Room, Scratch};
 
 /// A context of one profile.
@@ -14,6 +15,8 @@ use crate::scratch::{Room, Scratch};
 /// enqueued. So before anything is told to a context that has enqueued something, the host waits for
 /// the stream of the call, which goes on after all that earlier calls have left.
 pub(crate) struct Prepared {
+    /// An enqueue, as it is with all that the context was told. It goes before the context.
+    recorded: Option<Recorded>,
     context: Context,
     /// By binding, memory for outputs whose size depends on data. The context points to them.
     allocators: Vec<Option<OutputAllocator>>,
@@ -33,6 +36,9 @@ pub(crate) struct Prepared {
     room: Option<Room>,
     /// Whether something that it enqueued may still run.
     running: bool,
+    /// Whether something was enqueued since it was last told anything. Only then is all that TensorRT
+    /// puts off until the next enqueue done, so that one can be recorded.
+    settled: bool,
 }
 
 impl Prepared {
@@ -53,6 +59,8 @@ impl Prepared {
             needed: 0,
             room: None,
             running: false,
+            settled: false,
+            recorded: None,
         })
     }
 
@@ -83,6 +91,7 @@ impl Prepared {
         if !omitted(Rule::ReshapeAfterUse) {
             self.wait(loaded, stream)?;
         }
+        self.changed();
         let known = std::mem::take(&mut self.configured);
         for (index, binding) in loaded.bindings[..loaded.inputs].iter().enumerate() {
             if !known || self.shapes[index] != *shapes(index) {
@@ -151,6 +160,7 @@ impl Prepared {
         if omitted(Rule::SetScratch) || (!first && omitted(Rule::SetScratchAgain)) {
             return Ok(());
         }
+        self.changed();
         self.room = None;
         self.context.set_scratch(room.address, room.len)?;
         self.room = Some(room);
@@ -186,18 +196,53 @@ impl Prepared {
             return Ok(());
         }
         self.wait(loaded, stream)?;
+        self.changed();
         self.bound[index] = DeviceAddress(0);
         self.context.bind(&loaded.bindings[index].name, address)?;
         self.bound[index] = address;
         Ok(())
     }
 
-    /// Enqueues the engine's work.
+    /// Enqueues the engine's work. With `as_graph`, it is recorded when it is the same for the second
+    /// time, and launched from then on.
     #[inline]
-    pub(crate) fn enqueue(&mut self, stream: StreamHandle) -> Result<()> {
+    pub(crate) fn enqueue(
+        &mut self,
+        loaded: &Loaded,
+        stream: StreamHandle,
+        as_graph: bool,
+    ) -> Result<()> {
         // Also after an error: something may have been enqueued.
         self.running = true;
-        self.context.enqueue(stream).inspect_err(|_| self.forget())
+        if as_graph && self.settled {
+            return self.launch(loaded, stream);
+        }
+        let enqueued = self.context.enqueue(stream);
+        match &enqueued {
+            Ok(()) => self.settled = true,
+            Err(_) => self.forget(),
+        }
+        enqueued
+    }
+
+    fn launch(&mut self, loaded: &Loaded, stream: StreamHandle) -> Result<()> {
+        let device = loaded.device();
+        let recorded = match &self.recorded {
+            Some(recorded) => recorded,
+            None => {
+                let context = &mut self.context;
+                match Recorded::record(device, stream, || context.enqueue(stream)) {
+                    Ok(Recording::Done(recorded)) => self.recorded.insert(recorded),
+                    Ok(Recording::Theirs) => return Ok(()),
+                    Err(error) => {
+                        self.forget();
+                        let message = format!("no graph of the engine: {}", error.message());
+                        return Err(Error::new(error.kind(), message).with_source(error));
+                    }
+                }
+            }
+        };
+        recorded.launch(device, stream)
     }
 
     /// Forgets what the context has been told, so that it will be told again: it may not have taken
@@ -207,7 +252,13 @@ impl Prepared {
         self.configured = false;
         self.room = None;
         self.bound.fill(DeviceAddress(0));
-        self.allocated.fill(false);
+        self.changed();
+    }
+
+    /// What is recorded is no longer what would be enqueued.
+    fn changed(&mut self) {
+        self.settled = false;
+        self.recorded = None;
     }
 
     /// Waits until nothing runs that the context has enqueued.

@@ -4,8 +4,9 @@ use thalweg_core::{DelegateSpec, OptionValue, Result, bail, ensure};
 
 use crate::abi::Engine;
 
-/// The name of the option, for programs and for callers.
-pub(crate) const OPTION: &str = "weight_streaming_budget";
+/// The option for how many bytes of weights may be on the device: a compile spec's key in programs,
+/// and a backend option's for callers.
+pub const WEIGHT_STREAMING_BUDGET: &str = "weight_streaming_budget";
 
 /// How many bytes of an engine's weights may be on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,27 +34,37 @@ impl Budget {
     /// # Errors
     /// If that is not a number of bytes.
     pub(crate) fn of(spec: &DelegateSpec<'_>) -> Result<Self> {
-        if let Some(value) = spec.options().get(spec.backend(), OPTION) {
+        if let Some(value) = spec.options().get(spec.backend(), WEIGHT_STREAMING_BUDGET) {
             return Self::of_option(value);
         }
-        let mut specs = spec.compile_specs().filter(|(key, _)| *key == OPTION);
+        let mut specs = spec
+            .compile_specs()
+            .filter(|(key, _)| *key == WEIGHT_STREAMING_BUDGET);
         let first = specs.next();
         ensure!(
             specs.next().is_none(),
             InvalidProgram,
-            "the program says {OPTION} twice"
+            "the program says {WEIGHT_STREAMING_BUDGET} twice"
         );
-        match first {
-            None => Ok(Self::Automatic),
-            Some((_, value)) => match std::str::from_utf8(value).ok().and_then(parse) {
-                Some(bytes) => Ok(Self::Bytes(bytes)),
-                None => bail!(
-                    InvalidProgram,
-                    "the program's {OPTION} is \"{}\", which is no number of bytes from 0 to {}",
-                    value.escape_ascii(),
-                    i64::MAX
-                ),
-            },
+        Self::of_program(first.map(|(_, value)| value))
+    }
+
+    /// What the program says.
+    ///
+    /// # Errors
+    /// If that is not a number of bytes.
+    pub(crate) fn of_program(value: Option<&[u8]>) -> Result<Self> {
+        let Some(value) = value else {
+            return Ok(Self::Automatic);
+        };
+        match std::str::from_utf8(value).ok().and_then(parse) {
+            Some(bytes) => Ok(Self::Bytes(bytes)),
+            None => bail!(
+                InvalidProgram,
+                "the program's {WEIGHT_STREAMING_BUDGET} is \"{}\", which is no number of bytes from 0 to {}",
+                value.escape_ascii(),
+                i64::MAX
+            ),
         }
     }
 
@@ -67,7 +78,7 @@ impl Budget {
             Some(bytes) => Ok(Self::Bytes(bytes)),
             None => bail!(
                 InvalidOption,
-                "{OPTION} is {value:?}, which is no number of bytes from 0 to {}",
+                "{WEIGHT_STREAMING_BUDGET} is {value:?}, which is no number of bytes from 0 to {}",
                 i64::MAX
             ),
         }
@@ -80,7 +91,7 @@ impl Budget {
             if let Self::Bytes(bytes) = self {
                 tracing::warn!(
                     bytes,
-                    "{OPTION} has no effect: the engine has no weights that can stay on the host"
+                    "{WEIGHT_STREAMING_BUDGET} has no effect: the engine has no weights that can stay on the host"
                 );
             }
             return Ok(Weights::default());
@@ -89,7 +100,7 @@ impl Budget {
             ensure!(
                 self == Self::Automatic,
                 Unsupported,
-                "{OPTION} needs TensorRT 10.1 or later"
+                "{WEIGHT_STREAMING_BUDGET} needs TensorRT 10.1 or later"
             );
             return Ok(Weights {
                 streamable,
@@ -147,7 +158,10 @@ mod tests {
             "١",
         ] {
             let error = of(wrong.into()).unwrap_err();
-            assert!(error.to_string().contains(OPTION), "{error}");
+            assert!(
+                error.to_string().contains(WEIGHT_STREAMING_BUDGET),
+                "{error}"
+            );
         }
         assert!(of((-1).into()).is_err());
         assert!(of(true.into()).is_err());

@@ -272,11 +272,12 @@ impl Context {
             return Err(Refusal::State("the context has scratch of its own".into()));
         }
         let mut state = self.state();
-        let needed = self.needed(&state);
         // The old pointer stays in place, and that is all that happens.
-        if address == 0 && needed > 0 {
-            return usage(format!("memory is null, and {needed} bytes are needed"));
+        let most = self.engine.scratch_of_profile(state.profile);
+        if address == 0 && most > 0 {
+            return usage(format!("memory is null, and {most} bytes may be needed"));
         }
+        let needed = self.needed(&state);
         if !address.is_multiple_of(ALIGNMENT) {
             return usage(format!("{address:#x} is not a multiple of {ALIGNMENT}"));
         }

@@ -284,7 +284,10 @@ impl Plan {
             inputs: compute.inputs().into_iter().filter_map(read).collect(),
             shape: self.shapes.get(&output.name).cloned().unwrap_or_default(),
             dtype: output.dtype,
-            in_place: output.alias.is_some(),
+            in_place: output
+                .alias
+                .as_ref()
+                .is_some_and(|alias| self.address(alias) == self.address(&output.name)),
         }
         .run()
     }

@@ -5,22 +5,31 @@
 //! what it promises.
 
 mod callback;
+#[forbid(unsafe_code)]
 mod compute;
 mod context;
 mod device;
+#[forbid(unsafe_code)]
 mod dims;
+#[forbid(unsafe_code)]
 mod dtype;
 mod engine;
+#[forbid(unsafe_code)]
 mod enqueue;
 mod execute;
+#[forbid(unsafe_code)]
 mod layout;
 mod missing;
 mod object;
+#[forbid(unsafe_code)]
 mod refusal;
 mod runtime;
+#[forbid(unsafe_code)]
 mod shape;
 mod small;
+#[forbid(unsafe_code)]
 mod spec;
+#[forbid(unsafe_code)]
 mod version;
 
 use std::ffi::c_void;
@@ -29,6 +38,7 @@ use std::ptr;
 
 pub use dtype::DType;
 pub(crate) use object::Alive;
+pub(crate) use runtime::NO_OBJECT;
 pub use spec::{Compute, Dim, EngineSpec, ProfileSpec, TensorSpec};
 pub use version::{TensorRt, Variant};
 

@@ -65,8 +65,9 @@ impl Runtime {
     }
 }
 
-/// What a lean runtime gives instead of an object where there is no device.
-const NO_OBJECT: usize = 1;
+/// What is given instead of an object where the library cannot start: the real one adds where a base
+/// class lies to a pointer that is null. Seen with 10.6, 10.15 and 11.2.
+pub(crate) const NO_OBJECT: usize = 0x200;
 
 /// The code of a fault that makes `createInferRuntime_INTERNAL` give null; any other small number
 /// is given itself.
@@ -97,11 +98,9 @@ pub(super) fn create(logger: usize, version: i32) -> usize {
         Some(other) => return other as usize,
         None => {}
     }
-    if plays.kind == Variant::Lean && devices == 0 {
-        return NO_OBJECT;
-    }
     if devices == 0 {
-        return fail("CUDA initialization failure with error: 100");
+        fail("Error Code 6: API Usage Error (CUDA initialization failure with error: 100)");
+        return NO_OBJECT;
     }
     if version / 10_000 != plays.major {
         return fail(&format!(

@@ -72,7 +72,8 @@ pub struct TensorSpec {
     pub input: bool,
     /// Whether its values are on the host, and shapes depend on them.
     pub on_host: bool,
-    /// The input whose memory an output shares.
+    /// The input whose memory an output shares. Libraries since 10.15 insist on it; earlier ones
+    /// write the whole output where it is bound.
     pub alias: Option<String>,
 }
 

@@ -56,6 +56,21 @@ impl TensorRt {
         self
     }
 
+    /// From text such as `10.6.0` or `10.6.0-lean`.
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        let (version, kind) = text.split_once('-').unwrap_or((text, ""));
+        let kind = match kind {
+            "" => Variant::Full,
+            "lean" => Variant::Lean,
+            "dispatch" => Variant::Dispatch,
+            "rtx" => Variant::Rtx,
+            _ => return None,
+        };
+        let mut numbers = version.split('.').map(|number| number.parse().ok());
+        let mut next = || numbers.next().flatten();
+        Some(Self::new(next()?, next()?, next()?).variant(kind))
+    }
+
     /// From the number by which the control function knows a variant.
     pub(crate) fn from_parts(major: i32, minor: i32, patch: i32, kind: u32) -> Option<Self> {
         let kind = match kind {
@@ -96,5 +111,19 @@ impl TensorRt {
 impl fmt::Display for TensorRt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_with_their_variant() {
+        let lean = TensorRt::new(10, 16, 1).variant(Variant::Lean);
+        assert_eq!(TensorRt::from_text("10.16.1-lean"), Some(lean));
+        assert_eq!(TensorRt::from_text("11.1.0"), Some(TensorRt::new(11, 1, 0)));
+        assert_eq!(TensorRt::from_text("11.1"), None);
+        assert_eq!(TensorRt::from_text("11.1.0-fat"), None);
     }
 }

@@ -49,6 +49,12 @@ impl Library {
     }
 
     fn of(library: libloading::Library, name: &Path) -> Result<Self> {
+        if cfg!(windows) {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "Windows lays virtual tables out in another way, which this does not know",
+            ));
+        }
         let missing = |symbol: &str| {
             Error::new(
                 ErrorKind::Missing,

@@ -11,7 +11,7 @@ use super::library::Library;
 use super::object::Object;
 use crate::log;
 
-/// A runtime of TensorRT. All engines of a process are made with one.
+/// A runtime of TensorRT. Engines are made with it by one thread at a time.
 pub(crate) struct Runtime {
     object: Object,
     library: Arc<Library>,
@@ -19,8 +19,8 @@ pub(crate) struct Runtime {
     device: Device,
 }
 
-// SAFETY: TensorRT lets threads share a runtime: making engines with it is safe on several at once,
-// and nothing else is done with it.
+// SAFETY: a runtime may be used on any thread, by one at a time. The backend lends it to one; engines
+// only keep it alive.
 unsafe impl Send for Runtime {}
 // SAFETY: as above.
 unsafe impl Sync for Runtime {}

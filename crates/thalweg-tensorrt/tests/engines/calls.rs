@@ -311,3 +311,23 @@ fn steady_calls_ask_the_driver_and_tensorrt_for_the_enqueue_and_nothing_else() {
     drop((method, driver));
     sim.assert_clean();
 }
+
+#[test]
+fn an_engine_runs_on_the_device_that_it_was_built_for() {
+    let mut model = affine();
+    model.metadata.device_id = 1;
+    with_config(20, &|config| config.with_devices(2), |driver| {
+        let x = numbers(0, &[8, 8]);
+        let mut elsewhere = model.method(driver).unwrap();
+        let error = run(&mut elsewhere, &[&x]).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("lies on cuda:0, and the engine is on cuda:1"),
+            "{text}"
+        );
+        let mut model = model.clone();
+        model.device = 1;
+        let mut method = model.method(driver).unwrap();
+        assert_eq!(run(&mut method, &[&x]).unwrap()[0].1, tripled(&x));
+    });
+}

@@ -81,6 +81,71 @@ fn engines_with_weights_on_the_host_are_read_on_every_version() {
 }
 
 #[test]
+fn values_on_the_host_outputs_of_any_size_and_updates_in_place_work_on_every_version() {
+    use thalweg_simgpu::nvinfer::{Compute, Dim};
+    let sim = Sim::session(Config::seeded(0));
+    for version in every_version() {
+        let profile = ProfileSpec::new()
+            .values("n", &[1], &[8], &[16])
+            .scratch(512);
+        let mut engine = EngineSpec::new()
+            .version(version.major, version.minor, version.patch)
+            .input("x", DType::F32, &[64])
+            .input("one", DType::F32, &[1])
+            .host_input("n", DType::I32, &[1])
+            .input("total", DType::F32, &[64])
+            .output("y", DType::F32, &[Dim::Value("n".into(), 0)])
+            .output("at", DType::I64, &[Dim::Fixed(1), Dim::Data])
+            .output_in_place("sum", "total")
+            .profile(profile)
+            .affine("y", &[(3.0, "one")], 1.0)
+            .compute(Compute::NonZero {
+                input: "x".into(),
+                output: "at".into(),
+            })
+            .affine("sum", &[(1.0, "x"), (1.0, "total")], 0.0);
+        engine.version_compatible = version.kind == Variant::Lean;
+        let mut n = input("n", &[1]).of(ScalarType::Int);
+        n.on_host = true;
+        let ios = [
+            input("x", &[64]),
+            input("one", &[1]),
+            n,
+            input("total", &[64]),
+            output("y", &[16]).dynamic(),
+            output("at", &[1, 64]).of(ScalarType::Long).dynamic(),
+            output("sum", &[64]),
+        ];
+        let model = Model::new(engine, &ios).alias("sum", "total");
+        for seed in 0..5 {
+            sim.reset(Config::seeded(seed).with_tensorrt(version));
+            let driver = open();
+            let mut method = model.method(&driver).unwrap();
+            let (x, one, total) = (numbers(-3, &[64]), numbers(1, &[1]), numbers(100, &[64]));
+            for count in [2, 16, 5] {
+                let n = Tensor::from_slice(&[count], &[1]).unwrap();
+                let inputs = [&x, &one, &n, &total].map(|tensor| tensor.into());
+                let outputs = method.run(&inputs).unwrap();
+                let y = outputs.tensor(0).unwrap();
+                assert_eq!(y.data::<f32>().unwrap(), vec![4.0; count as usize]);
+                let at = outputs.tensor(1).unwrap();
+                let expected: Vec<i64> = (0..64).filter(|&i| i != 3).collect();
+                assert_eq!(at.data::<i64>().unwrap(), expected);
+                let sum = outputs.tensor(2).unwrap();
+                let expected: Vec<f32> = (0..64).map(|i| (97 + 2 * i) as f32).collect();
+                assert_eq!(sum.data::<f32>().unwrap(), expected);
+            }
+            let n = Tensor::from_slice(&[17], &[1]).unwrap();
+            let error = run(&mut method, &[&x, &one, &n, &total]).unwrap_err();
+            assert!(error.to_string().contains("the value 17"), "{error}");
+            drop((method, driver));
+            let reports = sim.finish();
+            assert!(reports.is_empty(), "{version:?}, seed {seed}: {reports:#?}");
+        }
+    }
+}
+
+#[test]
 fn what_is_known_of_an_engine_is_told_on_every_version() {
     let sim = Sim::session(Config::seeded(0));
     for version in every_version() {
@@ -95,7 +160,9 @@ fn what_is_known_of_an_engine_is_told_on_every_version() {
         if version.kind == Variant::Rtx {
             assert_eq!(tensorrt.flavor(), Flavor::Rtx);
         }
-        let info = tensorrt.describe(&everything(version).payload()).unwrap();
+        let info = tensorrt
+            .describe(&everything(version).payload(), None)
+            .unwrap();
         assert_eq!(info.name, "the engine");
         assert_eq!(info.tensors.len(), 2);
         assert_eq!(info.tensors[0].shape, [-1, 8]);

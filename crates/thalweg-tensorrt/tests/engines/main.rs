@@ -4,6 +4,7 @@
 mod aliases;
 mod calls;
 mod faults;
+mod graphs;
 mod layouts;
 mod omissions;
 mod profiles;
@@ -80,6 +81,8 @@ struct Model {
     compile_specs: Vec<(&'static str, Vec<u8>)>,
     metadata: Metadata,
     methods: Vec<&'static str>,
+    /// The device that the program has its memory on.
+    device: i8,
 }
 
 impl Model {
@@ -91,6 +94,7 @@ impl Model {
             compile_specs: Vec::new(),
             metadata: Metadata::default(),
             methods: vec!["forward"],
+            device: 0,
         }
     }
 
@@ -128,7 +132,7 @@ impl Model {
             let arena = self.ios.iter().any(|io| !io.on_host).then(|| {
                 method.arena(DeviceId {
                     kind: DeviceKind::Cuda,
-                    index: 0,
+                    index: self.device,
                 })
             });
             let specs: Vec<_> = self
@@ -208,13 +212,14 @@ fn load(
         let signature = format!("{copy}(Tensor self, *, Tensor(a!) out) -> Tensor(a!)");
         kernels.register(&signature, |_| bail!(Internal, "copies between devices"))?;
     }
-    let device: Device = driver.device(0)?;
-    let runtime = Runtime::builder()
+    let mut runtime = Runtime::builder()
         .kernels(&kernels)
-        .backend(NAME, tensorrt.clone())
-        .device(Arc::new(device))
-        .build();
-    runtime.load_bytes(bytes, options)
+        .backend(NAME, tensorrt.clone());
+    for ordinal in 0..driver.device_count()? {
+        let device: Device = driver.device(ordinal)?;
+        runtime = runtime.device(Arc::new(device));
+    }
+    runtime.build().load_bytes(bytes, options)
 }
 
 /// `y = 3 x + 1` on eight by eight numbers, with scratch.

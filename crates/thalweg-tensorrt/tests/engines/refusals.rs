@@ -191,7 +191,10 @@ fn a_version_that_runs_newer_engines_says_which_one_built_them() {
     let engine = &engine;
     let payload = Container { metadata, engine }.to_bytes().unwrap();
     let driver = open();
-    let error = tensorrt(&driver).unwrap().describe(&payload).unwrap_err();
+    let error = tensorrt(&driver)
+        .unwrap()
+        .describe(&payload, None)
+        .unwrap_err();
     let text = error.to_string();
     assert!(
         text.contains("built by TensorRT 10.6.0, and this is TensorRT 11.1.0"),

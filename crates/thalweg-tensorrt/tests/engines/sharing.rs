@@ -110,3 +110,33 @@ fn errors_of_one_thread_are_not_those_of_another() {
         });
     });
 }
+
+#[test]
+fn threads_that_load_at_once_do_so_with_runtimes_of_their_own() {
+    let sim = Sim::session(Config::seeded(0));
+    let driver = open();
+    let tensorrt = tensorrt(&driver).unwrap();
+    let load_one = |index: i64| {
+        let mut model = affine();
+        // Another engine each time.
+        model.engine.name = format!("engine {index}");
+        let program = load(&tensorrt, &driver, model.bytes(), &LoadOptions::new()).unwrap();
+        drop(program.method("forward").unwrap());
+    };
+    (0..5).for_each(load_one);
+    let runtimes = || sim.calls("nvinfer.createInferRuntime_INTERNAL");
+    assert_eq!(runtimes(), 1);
+    let barrier = Barrier::new(4);
+    std::thread::scope(|scope| {
+        for thread in 1..=4 {
+            let (barrier, load_one) = (&barrier, &load_one);
+            scope.spawn(move || {
+                barrier.wait();
+                (0..5).for_each(|index| load_one(thread * 10 + index));
+            });
+        }
+    });
+    assert!(runtimes() <= 4, "{} runtimes", runtimes());
+    drop((tensorrt, driver));
+    sim.assert_clean();
+}

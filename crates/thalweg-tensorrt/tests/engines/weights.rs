@@ -102,7 +102,7 @@ fn engines_whose_weights_stay_on_the_host_are_read_piece_by_piece() {
     let driver = open();
     let info = tensorrt(&driver)
         .unwrap()
-        .describe(&streaming(None).payload())
+        .describe(&streaming(None).payload(), None)
         .unwrap();
     assert_eq!(info.streamable_weights, 1 << 20);
     assert!(info.weight_budget.is_some());
@@ -112,4 +112,17 @@ fn engines_whose_weights_stay_on_the_host_are_read_piece_by_piece() {
     assert_eq!(sim.calls(read), 1);
     drop(driver);
     sim.assert_clean();
+}
+
+#[test]
+fn what_a_budget_comes_to_is_told() {
+    on_every_machine(1, |driver| {
+        let tensorrt = tensorrt(driver).unwrap();
+        let payload = streaming(None).payload();
+        let budget = |spec: &[u8]| tensorrt.describe(&payload, Some(spec));
+        assert_eq!(budget(b"65536").unwrap().weight_budget, Some(65536));
+        // No more than there are.
+        assert_eq!(budget(b"9000000").unwrap().weight_budget, Some(1 << 20));
+        assert!(budget(b"some").is_err());
+    });
 }
