@@ -151,6 +151,7 @@ impl Values {
             KeptAction::HostWrites if sides.on_host() => sides.host_only(),
             KeptAction::DeviceOnly => sides.device_only(id),
             KeptAction::HostOnly => sides.host_only(),
+            KeptAction::AddHost => sides.add_host(),
             _ => {}
         }
         Ok(())

@@ -72,8 +72,11 @@ fn compare(driver: &Driver, seed: u64, ids: &[DeviceId], sim: Option<&Sim>) -> [
         same_state(&every, &few);
         let read = count();
         let counts = [between - start, end - between];
+        // Where host and device write a state in turn, it may travel once more than it has to: which
+        // side it is on is decided before the call.
+        let once = 2;
         assert!(
-            counts[1] <= counts[0],
+            counts[1] <= counts[0] + once,
             "seed {seed}, call {call}: {counts:?}"
         );
         made = [made[0] + counts[0], made[1] + counts[1]];
@@ -84,7 +87,7 @@ fn compare(driver: &Driver, seed: u64, ids: &[DeviceId], sim: Option<&Sim>) -> [
             assert_eq!(expected, answer, "seed {seed}, call {call}, on the device");
             same_state(&every, &on_device);
             // The input comes to the host if something looks at it there.
-            let most = counts[0] + own + 1;
+            let most = counts[0] + own + 1 + once;
             assert!(
                 sim.is_none() || made <= most,
                 "seed {seed}, call {call}: {made} of {most}"

@@ -319,7 +319,7 @@ impl<'p> Follower<'p> {
         // Memory that is not planned is there only once something was written to it, and memory
         // that values are moved to may be another.
         let made = !self.is_planned(to)? || self.is_moving(&region);
-        if !made && self.is_static(to)? && self.write_kept(device, part, &region)? {
+        if !made && self.is_static(to)? && self.write_kept(device, part, &region, false)? {
             return Some(());
         }
         self.write_region(&region)?;
@@ -603,13 +603,15 @@ impl<'p> Follower<'p> {
         if self.kept(&target).is_some() {
             self.bring_to_device(part, since);
         }
-        if self.write_kept(device, part, &target)? {
+        if known.is_none() {
+            self.fetch(&range)?;
+        }
+        if self.write_kept(device, part, &target, known.is_none())? {
             self.touch(part, self.now);
             return Some(true);
         }
         let Some(source) = known else {
             // Both sides have it: the host moves its own, and the device has the result, too.
-            self.fetch(&range)?;
             self.touch(part, self.now);
             self.write_region(&target)?;
             self.learn(Shadow {

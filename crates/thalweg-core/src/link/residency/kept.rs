@@ -48,6 +48,8 @@ pub(crate) enum KeptAction {
     DeviceWrites,
     /// Only the device has it from now on.
     DeviceOnly,
+    /// The host has written what the device has.
+    AddHost,
     /// The host is about to write all of it. If it has the value, it alone has it now.
     HostWrites,
     /// Only the host has it from now on.
@@ -109,11 +111,14 @@ impl Follower<'_> {
 
     /// A device has what is written to memory that is kept there: it is written there, too.
     /// Whether that is so.
+    ///
+    /// `on_host`: the host has it, too, and writes it as well, if that is all of the memory.
     pub(super) fn write_kept(
         &mut self,
         device: usize,
         part: Part,
         target: &Region,
+        on_host: bool,
     ) -> Option<bool> {
         if self.lasts(target) {
             self.taken.push(Candidate {
@@ -138,7 +143,7 @@ impl Follower<'_> {
             self.keeping[k].updated_by = None;
             self.write_region_but(target, k)?;
             self.executions[self.now] = Execution::Nothing;
-            self.learn_kept(k);
+            self.learn_kept(k, self.now + 1);
             return Some(true);
         }
         self.check_update(target)?;
@@ -154,7 +159,7 @@ impl Follower<'_> {
             }
             self.write_region_but(target, k)?;
             self.executions[self.now] = Execution::Nothing;
-            self.learn_kept(k);
+            self.learn_kept(k, self.now + 1);
             return Some(true);
         }
         let partly = *target != region;
@@ -166,16 +171,26 @@ impl Follower<'_> {
         }
         self.write_region_but(target, k)?;
         self.overwrite(own, Blame::Kept(self.keeping[k].candidate.clone()));
-        self.copy(device, part, there, target.bytes.len(), false);
+        let both = on_host && !partly;
+        if both {
+            self.copy_before(device, part, there, target.bytes.len());
+        } else {
+            self.copy(device, part, there, target.bytes.len(), false);
+        }
         if !partly {
             self.act_after(k, KeptAction::DeviceOnly);
         }
-        self.learn_kept(k);
+        self.learn_kept(k, self.now + 1);
+        if let (true, Some(shadow)) = (both, self.shadows.last_mut()) {
+            shadow.source = None;
+            self.act_after(k, KeptAction::AddHost);
+        }
         Some(true)
     }
 
-    /// The host may lack what is kept on a device.
-    pub(super) fn learn_kept(&mut self, k: usize) {
+    /// The host may lack what is kept on a device, which has it, at the latest, once it is brought there
+    /// before this instruction.
+    pub(super) fn learn_kept(&mut self, k: usize, since: usize) {
         let Keeping {
             candidate, buffer, ..
         } = &self.keeping[k];
@@ -184,7 +199,7 @@ impl Follower<'_> {
         self.shadows.push(Shadow {
             region,
             on_device: Some((device, Part { buffer, offset: 0 })),
-            since: Some(self.now),
+            since: Some(since),
             source: Some(Source::Kept(k)),
             input: None,
         });
@@ -205,7 +220,7 @@ impl Follower<'_> {
             buffer: self.buffers.len() - 1,
             updated_by: None,
         });
-        self.learn_kept(k);
+        self.learn_kept(k, 0);
     }
 
     /// The host has written what is kept, and the device takes it anew.
@@ -217,7 +232,7 @@ impl Follower<'_> {
         self.fetch(&candidate.region)?;
         self.overwrite(buffer, Blame::Kept(candidate));
         self.act(k, KeptAction::ToDevice);
-        self.learn_kept(k);
+        self.learn_kept(k, self.now);
         if let Some(shadow) = self.shadows.last_mut() {
             shadow.source = None;
         }
