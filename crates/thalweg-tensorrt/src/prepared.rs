@@ -123,7 +123,7 @@ impl Prepared {
         self.needed = match scratch {
             0 => 0,
             _ if omitted(Rule::ScratchForShapes) => 256,
-            _ => self.context.scratch_for_shapes()?,
+            most => self.context.scratch_for_shapes(most)?,
         };
         self.configured = true;
         Ok(())

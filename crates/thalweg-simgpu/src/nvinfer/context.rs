@@ -635,6 +635,9 @@ methods! { Context:
             return Err(Refusal::State(format!("too little is known of {name}")));
         }
         let spec = &this.engine.spec;
+        if spec.answers_no_scratch {
+            return Ok(0);
+        }
         let bytes = match spec.resize_by_shape {
             true => shapes.scratch(spec) + this.engine.streaming_scratch(),
             false => this.engine.scratch_of_profile(state.profile),

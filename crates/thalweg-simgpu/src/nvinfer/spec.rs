@@ -45,6 +45,9 @@ pub struct EngineSpec {
     /// Whether the scratch of a context can be as small as its shapes allow
     /// (`kRUNTIME_ACTIVATION_RESIZE`); otherwise it is always as large as the profile allows.
     pub resize_by_shape: bool,
+    /// Whether it answers zero, and logs nothing, when it is asked for the scratch of its shapes, as
+    /// engines of 10.6 do that compute elements one by one.
+    pub answers_no_scratch: bool,
     /// What it computes, in order.
     pub compute: Vec<Compute>,
     /// Bytes behind the description.
@@ -265,6 +268,7 @@ impl Default for EngineSpec {
             kernels: 2,
             aux_streams: 0,
             resize_by_shape: false,
+            answers_no_scratch: false,
             compute: Vec::new(),
             payload: 0,
             fails_to_deserialize: None,

@@ -155,16 +155,22 @@ impl Context {
         }
     }
 
-    /// How many bytes of scratch the shapes that are set need. Only for an engine that needs any.
+    /// How many bytes of scratch the shapes that are set need, of an engine whose profile needs
+    /// `most` at most, which is not zero.
+    ///
+    /// Zero is how TensorRT says that it does not know, and then it says why. But 10.6 also says zero,
+    /// and nothing more, of an engine that computes elements one by one, and says 512 bytes of its
+    /// profile. Such an engine is given what the profile asks for: a context that is given nothing
+    /// keeps what it had.
     ///
     /// # Errors
-    /// If TensorRT says none, which is how it says that it does not know.
-    pub(crate) fn scratch_for_shapes(&mut self) -> Result<usize> {
+    /// If TensorRT says an error.
+    pub(crate) fn scratch_for_shapes(&mut self, most: usize) -> Result<usize> {
         let update = self.object.method(&self.methods().update_memory_size)?;
         log::begin();
         // SAFETY: it takes nothing.
         match unsafe { update(self.object.this()) } {
-            0 => Err(log::failed("updateDeviceMemorySizeForShapes")),
+            0 => log::check("updateDeviceMemorySizeForShapes").map(|()| most),
             bytes => Ok(bytes),
         }
     }

@@ -59,6 +59,17 @@ fn an_engine_that_needs_no_scratch_gets_none() {
 }
 
 #[test]
+fn an_engine_that_says_nothing_of_its_shapes_gets_what_its_profile_asks_for() {
+    on_every_machine(20, |driver| {
+        let mut model = affine();
+        model.engine.answers_no_scratch = true;
+        let mut method = model.method(driver).unwrap();
+        let x = numbers(0, &[8, 8]);
+        assert_eq!(run(&mut method, &[&x]).unwrap()[0].1, tripled(&x));
+    });
+}
+
+#[test]
 fn arguments_on_the_host_pass_through_memory_that_is_kept() {
     // All on the host, so that the method has no memory on the device; and one of each kind.
     for (x_on_host, y_on_host) in [(true, true), (true, false), (false, true)] {

@@ -114,7 +114,7 @@ fn strict() -> Played {
     Played::new(10, 15, 0)
 }
 
-/// Adds `x` to a total in place.
+/// Adds `x` to a total in place. With every copy, so that the output has a place of its own.
 fn accumulate(driver: &Driver) {
     let engine = EngineSpec::new()
         .version(10, 15, 0)
@@ -129,7 +129,9 @@ fn accumulate(driver: &Driver) {
         output("new", &[64]),
     ];
     let model = Model::new(engine, &ios).alias("new", "total");
-    let mut method = model.method(driver).unwrap();
+    let options = LoadOptions::new().every_copy(true);
+    let program = model.load_with(driver, options).unwrap();
+    let mut method = program.method("forward").unwrap();
     let (x, total) = (numbers(0, &[64]), numbers(10, &[64]));
     let expected: Vec<f32> = (0..64).map(|i| (10 + 2 * i) as f32).collect();
     for _ in 0..2 {
