@@ -167,7 +167,12 @@ fn reason_to_skip(missing: &[Missing]) -> Option<String> {
     } else {
         "are"
     };
-    Some(format!("{} {verb} not available here", needs.join(" and ")))
+    let mut reason = format!("{} {verb} not available here", needs.join(" and "));
+    let why = all(missing, |missing| &missing.reasons);
+    if !why.is_empty() {
+        reason += &format!(" ({})", why.join("; "));
+    }
+    Some(reason)
 }
 
 /// The names of a kind that any of the methods lacks.

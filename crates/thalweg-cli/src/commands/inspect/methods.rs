@@ -1,12 +1,14 @@
 //! What there is to say about a method.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::json;
 use thalweg::format::{self, DataSource, Device, DeviceKind, Instruction, ShapeDynamism, Value};
-use thalweg::{DType, Runtime};
+use thalweg::{Backend, DType, Runtime};
 
+use super::plan::Plan;
 use crate::pytree;
 
 /// A method.
@@ -24,6 +26,9 @@ pub(super) struct Method {
     pub(super) arenas: Vec<Arena>,
     pub(super) constants: Constants,
     pub(super) mutable_buffers: Vec<MutableBuffer>,
+    /// How it would run here, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) plan: Option<Plan>,
 }
 
 /// What this build or machine lacks.
@@ -32,6 +37,8 @@ pub(super) struct Missing {
     pub(super) operators: Vec<String>,
     pub(super) backends: Vec<String>,
     pub(super) devices: Vec<String>,
+    /// Why backends and devices that this build knows do not work here.
+    pub(super) reasons: Vec<String>,
 }
 
 /// An input or output.
@@ -90,6 +97,8 @@ pub(super) struct Delegate {
     pub(super) backend: String,
     /// Whether this build has the backend.
     pub(super) available: bool,
+    /// Whether it can be used on this machine.
+    pub(super) works_here: bool,
     pub(super) calls: usize,
     pub(super) payload_bytes: usize,
     /// Where the payload is: `inline 0` or `segment 3`.
@@ -156,9 +165,11 @@ pub(super) fn describe(
             available,
         }
     };
+    let works = |backend: &Arc<dyn Backend>| backend.available().is_ok();
     let delegate = |(delegate, calls): (&format::Delegate<'_>, usize)| Delegate {
         backend: delegate.backend.to_string(),
         available: runtime.backend(&delegate.backend).is_some(),
+        works_here: runtime.backend(&delegate.backend).is_some_and(works),
         calls,
         payload_bytes: program.delegate_payload(delegate).map_or(0, <[u8]>::len),
         stored: match delegate.data {
@@ -190,7 +201,9 @@ pub(super) fn describe(
             operators: missing.operators,
             backends: missing.backends,
             devices: missing.devices,
+            reasons: missing.reasons,
         }),
+        plan: None,
     }
 }
 

@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 
 use super::describe::{Beside, Data, DataEntry, FileLayout, Program};
-use super::methods::{Argument, CompileSpec, Instructions, Method, Missing, MutableBuffer, Shape};
+use super::methods::{
+    Argument, CompileSpec, Delegate, Instructions, Method, Missing, MutableBuffer, Shape,
+};
+use super::plan::{Instruction, Known, Plan};
 use crate::text::{bytes, columns, count, list, noun, printable};
 
 /// How many entries of long lists are printed; JSON has all.
@@ -61,6 +64,9 @@ fn print_method(method: &Method, refused: bool, out: &mut dyn Write) -> io::Resu
         format!("cannot run here: needs {}", needs(&method.missing))
     };
     writeln!(out, "method {}: {runs}", printable(&method.name))?;
+    for reason in &method.missing.reasons {
+        writeln!(out, "  {}", printable(reason))?;
+    }
     print_arguments("inputs", &method.inputs, out)?;
     print_arguments("outputs", &method.outputs, out)?;
     writeln!(
@@ -105,7 +111,82 @@ fn print_method(method: &Method, refused: bool, out: &mut dyn Write) -> io::Resu
         writeln!(out, "  mutable buffers")?;
         print_rows("    ", method.mutable_buffers.iter().map(buffer), out)?;
     }
+    match &method.plan {
+        None => Ok(()),
+        Some(Plan::Known(plan)) => print_plan(plan, out),
+        Some(Plan::Unknown { error }) => print_no_plan(error, &method.missing.reasons, out),
+    }
+}
+
+/// Prints all instructions, however many there are: that is what was asked for.
+fn print_plan(plan: &Known, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "  plan: {}", copies(plan))?;
+    let rows = plan.instructions.iter().enumerate();
+    let rows = rows.map(|(index, instruction)| {
+        vec![
+            index.to_string(),
+            printable(&instruction.name),
+            instruction.runs.clone(),
+            brought(plan, instruction),
+        ]
+    });
+    out.write_all(columns("    ", rows).as_bytes())?;
+    if !plan.kept.is_empty() {
+        writeln!(out, "  stays on devices from call to call")?;
+        let rows = plan.kept.iter().enumerate().map(|(index, kept)| {
+            vec![
+                printable(plan.kept_name(index)),
+                bytes(kept.bytes as u64),
+                format!("on {}", kept.device),
+            ]
+        });
+        out.write_all(columns("    ", rows).as_bytes())?;
+    }
+    if !plan.device_memory.is_empty() {
+        writeln!(out, "  an instance has on devices")?;
+        let rows = plan.device_memory.iter().map(|memory| {
+            let size = bytes(memory.bytes as u64);
+            vec![size, format!("on {}", memory.device)]
+        });
+        out.write_all(columns("    ", rows).as_bytes())?;
+    }
     Ok(())
+}
+
+/// Says why there is no plan. Reasons that are above are not said again.
+fn print_no_plan(error: &str, said: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let lines = error.lines().map(str::trim);
+    let new: Vec<_> = lines
+        .filter(|line| !said.iter().any(|said| said == line))
+        .map(printable)
+        .collect();
+    writeln!(out, "  plan: cannot be made: {}", new.join("; "))
+}
+
+fn copies(plan: &Known) -> String {
+    match (plan.copies, plan.copies_not_made) {
+        (0, _) => "there are no copies between host and devices".into(),
+        (1, 1) => "the only copy between host and device is not made".into(),
+        (1, _) => "the only copy between host and device is made".into(),
+        (all, left_out) => format!(
+            "{left_out} of {all} copies between host and devices {} not made",
+            if left_out == 1 { "is" } else { "are" }
+        ),
+    }
+}
+
+/// What is brought somewhere before an instruction.
+fn brought(plan: &Known, instruction: &Instruction) -> String {
+    let brought = instruction.first.iter().map(|brought| {
+        let name = printable(plan.kept_name(brought.kept));
+        format!("{name} to {}", brought.to)
+    });
+    let brought: Vec<_> = brought.collect();
+    if brought.is_empty() {
+        String::new()
+    } else {
+        format!("first: {}", list(&brought))
+    }
 }
 
 fn print_arguments(title: &str, values: &[Argument], out: &mut dyn Write) -> io::Result<()> {
@@ -140,7 +221,7 @@ fn print_delegates(method: &Method, out: &mut dyn Write) -> io::Result<()> {
                 delegate.stored
             ),
             count(delegate.calls, "call"),
-            availability(delegate.available),
+            usability(delegate),
         ];
         out.write_all(columns("    ", [row]).as_bytes())?;
         let specs = delegate.compile_specs.iter().map(compile_spec);
@@ -310,6 +391,14 @@ fn needs(missing: &Missing) -> String {
         }
     }
     needs.join("; ")
+}
+
+/// Whether a delegate's backend is there, and works.
+fn usability(delegate: &Delegate) -> String {
+    match (delegate.available, delegate.works_here) {
+        (true, false) => "does not work here".into(),
+        (available, _) => availability(available),
+    }
 }
 
 fn availability(available: bool) -> String {

@@ -1,0 +1,154 @@
+//! Programs with TensorRT engines, which the stand-ins of the driver and of TensorRT run.
+
+use std::path::Path;
+
+use thalweg::format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
+use thalweg::tensorrt::{Binding, Container, Metadata, NAME};
+use thalweg::{DeviceId, DeviceKind};
+use thalweg_simgpu::Sim;
+use thalweg_simgpu::nvinfer::{DType, EngineSpec, ProfileSpec};
+
+use super::{Ran, path, thalweg_in};
+
+/// Runs the command where the driver and TensorRT are the stand-ins.
+pub(super) fn with_gpu<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Ran {
+    let library = Sim::path().as_os_str();
+    thalweg_in(
+        &[("THALWEG_CUDA", library), ("THALWEG_TENSORRT", library)],
+        arguments,
+    )
+}
+
+/// Runs the command where there are neither a driver nor TensorRT.
+pub(super) fn without_gpu<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Ran {
+    let nowhere = "/nowhere/lib.so".as_ref();
+    thalweg_in(
+        &[("THALWEG_CUDA", nowhere), ("THALWEG_TENSORRT", nowhere)],
+        arguments,
+    )
+}
+
+/// The payload of an engine that computes `y = 3 x + 1`, with two profiles.
+fn payload() -> Vec<u8> {
+    let profile = |largest| {
+        ProfileSpec::new()
+            .shape("x", &[1, 8], &[2, 8], &[largest, 8])
+            .scratch(4096)
+    };
+    let engine = EngineSpec::new()
+        .input("x", DType::F32, &[-1, 8])
+        .output_like("y", "x")
+        .profile(profile(4))
+        .profile(profile(64))
+        .affine("y", &[(3.0, "x")], 1.0)
+        .to_bytes();
+    let binding = |name: &str, is_input| Binding {
+        name: name.into(),
+        dtype: "float32".into(),
+        shape: vec![-1, 8],
+        is_input,
+    };
+    let metadata = Metadata {
+        io_bindings: vec![binding("x", true), binding("y", false)],
+        target_platform: format!("linux_{}", std::env::consts::ARCH),
+        ..Metadata::default()
+    };
+    let engine = &engine;
+    Container { metadata, engine }.to_bytes().unwrap()
+}
+
+/// Writes a program that runs the engine twice, by way of the host, as exporters write it: two
+/// copies to the device and two to the host, of which one each is needed.
+pub(super) fn write_program(path: &Path) {
+    write_program_of(path, &[payload(), payload()]);
+}
+
+fn write_program_of(path: &Path, payloads: &[Vec<u8>]) {
+    let mut program = ProgramBuilder::new();
+    let mut method = MethodBuilder::new("forward");
+    let arena = method.arena(DeviceId {
+        kind: DeviceKind::Cuda,
+        index: 0,
+    });
+    let sizes = [4, 8];
+    let mut host = method.tensor(ScalarType::Float, &sizes);
+    method.input(host);
+    for payload in payloads {
+        let payload = program.payload(payload.clone());
+        let delegate = method.delegate(NAME, payload, &[]);
+        let from = method.tensor_in(arena, ScalarType::Float, &sizes);
+        method.call("et_copy::_h2d_copy.out", &[host, from, from]);
+        let to = method.tensor_in(arena, ScalarType::Float, &sizes);
+        method.call_delegate(delegate, &[from, to]);
+        host = method.tensor(ScalarType::Float, &sizes);
+        method.call("et_copy::_d2h_copy.out", &[to, host, host]);
+    }
+    method.output(host);
+    program.method(method);
+    let program = program.build().unwrap();
+    let bytes = program.to_bytes(&WriteOptions::default()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_plan_says_which_copies_are_not_made_and_what_a_device_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_program(&program);
+    let text = with_gpu(&["inspect", "--plan", path(&program)]).ok();
+    assert!(text.contains("method forward: runs here"), "{text}");
+    assert!(
+        text.contains("plan: 2 of 4 copies between host and devices are not made\n"),
+        "{text}"
+    );
+    assert!(text.contains("delegate 1 (TensorRTBackend)"), "{text}");
+    let json = with_gpu(&["inspect", "--plan", "--json", path(&program)]).json();
+    let plan = &json["methods"][0]["plan"];
+    assert_eq!(plan["copies"], 4);
+    assert_eq!(plan["copies_not_made"], 2);
+    let runs = plan["instructions"].as_array().unwrap().iter();
+    let runs: Vec<_> = runs.map(|it| it["runs"].as_str().unwrap()).collect();
+    assert_eq!(
+        runs,
+        [
+            "copied to cuda:0, unless input 0 is there",
+            "by its backend",
+            "not copied",
+            "not copied",
+            "by its backend",
+            "copied from cuda:0",
+        ]
+    );
+    assert_eq!(plan["device_memory"][0]["device"], "cuda:0");
+    assert!(plan["device_memory"][0]["bytes"].as_u64().unwrap() >= 3 * 128);
+}
+
+#[test]
+fn what_is_missing_is_named_with_the_reason_everywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_program(&program);
+    let json = without_gpu(&["inspect", "--plan", "--json", path(&program)]).json();
+    let method = &json["methods"][0];
+    assert_eq!(json["runs_here"], false);
+    assert_eq!(method["missing"]["backends"][0], NAME);
+    assert_eq!(method["missing"]["devices"][0], "cuda:0");
+    let reasons = method["missing"]["reasons"].as_array().unwrap();
+    assert!(reasons.iter().all(|reason| {
+        let reason = reason.as_str().unwrap();
+        reason.contains("/nowhere/lib.so (from THALWEG_CUDA)")
+    }));
+    assert_eq!(reasons.len(), 2);
+    assert_eq!(method["delegates"][0]["available"], true);
+    assert_eq!(method["delegates"][0]["works_here"], false);
+    assert!(method["plan"]["error"].is_string());
+
+    let why = "  cuda:0: no CUDA driver was found; looked at /nowhere/lib.so (from THALWEG_CUDA)";
+    let text = without_gpu(&["inspect", "--plan", path(&program)]).ok();
+    assert!(text.contains(&format!("\n{why}")), "{text}");
+    assert!(text.contains("does not work here"), "{text}");
+    // Not once more below.
+    assert_eq!(text.matches(why).count(), 1, "{text}");
+    let message = without_gpu(&["run", path(&program)]).refused();
+    assert!(message.contains(why), "{message}");
+}
