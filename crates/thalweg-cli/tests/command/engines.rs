@@ -63,6 +63,11 @@ pub(super) fn write_program(path: &Path) {
     write_program_of(path, &[payload(), payload()]);
 }
 
+/// Writes a program whose first engine is none.
+fn write_broken_program(path: &Path) {
+    write_program_of(path, &[b"no engine".to_vec(), payload()]);
+}
+
 fn write_program_of(path: &Path, payloads: &[Vec<u8>]) {
     let mut program = ProgramBuilder::new();
     let mut method = MethodBuilder::new("forward");
@@ -151,4 +156,77 @@ fn what_is_missing_is_named_with_the_reason_everywhere() {
     assert_eq!(text.matches(why).count(), 1, "{text}");
     let message = without_gpu(&["run", path(&program)]).refused();
     assert!(message.contains(why), "{message}");
+}
+
+#[test]
+fn an_engine_is_described_by_its_container_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_program(&program);
+    let json = without_gpu(&["inspect", "--json", path(&program)]).json();
+    let engine = &json["methods"][0]["delegates"][0]["engine"];
+    assert_eq!(engine["device"], 0);
+    assert_eq!(
+        engine["platform"],
+        format!("linux_{}", std::env::consts::ARCH)
+    );
+    assert_eq!(engine["hardware_compatible"], false);
+    assert_eq!(engine["bindings"][0]["name"], "x");
+    assert_eq!(engine["bindings"][0]["is_input"], true);
+    assert_eq!(engine["bindings"][1]["dtype"], "float32");
+    assert_eq!(engine["bindings"][1]["shape"], serde_json::json!([-1, 8]));
+    assert!(engine["engine_bytes"].as_u64().unwrap() > 0);
+    assert!(engine["tensorrt"].is_null());
+    let reason = engine["not_shown"].as_str().unwrap();
+    assert!(reason.contains("/nowhere/lib.so"), "{reason}");
+    let text = without_gpu(&["inspect", path(&program)]).ok();
+    assert!(text.contains("input   x  float32[?, 8]"), "{text}");
+    let why = "profiles and weights are not shown: no CUDA driver was found";
+    assert_eq!(text.matches(why).count(), 1, "{text}");
+    assert!(text.contains("for the same reason"), "{text}");
+}
+
+#[test]
+fn tensorrt_says_what_an_engine_takes_where_it_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_program(&program);
+    let json = with_gpu(&["inspect", "--json", path(&program)]).json();
+    let engine = &json["methods"][0]["delegates"][1]["engine"];
+    assert!(engine["not_shown"].is_null());
+    let described = &engine["tensorrt"];
+    assert_eq!(described["bindings"][0]["dtype"], "f32");
+    assert_eq!(described["bindings"][0]["on_host"], false);
+    let profiles = described["profiles"].as_array().unwrap();
+    assert_eq!(profiles.len(), 2);
+    assert_eq!(profiles[1]["scratch_bytes"], 4096);
+    let range = &profiles[1]["inputs"][0];
+    assert_eq!(range["input"], "x");
+    assert_eq!(range["min"], serde_json::json!([1, 8]));
+    assert_eq!(range["opt"], serde_json::json!([2, 8]));
+    assert_eq!(range["max"], serde_json::json!([64, 8]));
+    let text = with_gpu(&["inspect", path(&program)]).ok();
+    assert!(
+        text.contains("profile 1: up to 4.0 KiB of scratch"),
+        "{text}"
+    );
+    assert!(text.contains("x  [1 to 64, 8]  best at [2, 8]"), "{text}");
+}
+
+#[test]
+fn a_broken_engine_has_its_error_and_the_rest_is_described() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_broken_program(&program);
+    let json = with_gpu(&["inspect", "--json", path(&program)]).json();
+    let delegates = &json["methods"][0]["delegates"];
+    let error = delegates[0]["engine"]["error"].as_str().unwrap();
+    assert!(error.contains("not a TensorRT container"), "{error}");
+    assert!(delegates[1]["engine"]["tensorrt"].is_object());
+    let text = with_gpu(&["inspect", path(&program)]).ok();
+    assert!(
+        text.contains("cannot be read: not a TensorRT container"),
+        "{text}"
+    );
+    assert!(text.contains("profile 1"), "{text}");
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use thalweg::format::{self, DataFile, DelegateData, Layout};
 
+use super::engine::Looker;
 use super::methods::{self, Method, Shape};
 use super::plan;
 use crate::commands;
@@ -104,10 +105,11 @@ pub(super) fn program(
     let runtime = commands::runtime(None);
     let loaded = runtime.load(path);
     let refused = loaded.as_ref().err().map(|error| with_causes(error));
+    let engines = Looker::default();
     let mut methods: Vec<Method> = program
         .methods
         .iter()
-        .map(|method| methods::describe(&program, method, loaded.as_ref().ok(), &runtime))
+        .map(|method| methods::describe(&program, method, loaded.as_ref().ok(), &runtime, &engines))
         .collect();
     if let (true, Ok(program)) = (with_plan, &loaded) {
         for method in &mut methods {

@@ -1,6 +1,7 @@
 //! `thalweg inspect`: says what is in a program.
 
 mod describe;
+mod engine;
 mod methods;
 mod plan;
 mod print;
