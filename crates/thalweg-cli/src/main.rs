@@ -9,7 +9,6 @@ mod compare;
 mod failure;
 mod fixture;
 mod input;
-mod libraries;
 mod machine;
 mod npy;
 mod numbers;
