@@ -14,6 +14,7 @@ mod npy;
 mod numbers;
 mod program;
 mod pytree;
+mod repeated;
 mod summary;
 mod text;
 

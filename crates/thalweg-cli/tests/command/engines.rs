@@ -301,3 +301,34 @@ fn the_doctor_looks_for_tensorrt_also_without_a_device() {
     assert!(tensorrt["works_on"].is_null());
     assert_eq!(tensorrt["why_not"], "there is no device to try it on");
 }
+
+/// Makes a program with a recorded answer.
+fn write_case(folder: &Path) {
+    write_program(&folder.join("model.pte"));
+    let record = serde_json::json!({
+        "tolerance": 0, "rtol": 0, "stateful": false,
+        "methods": {"forward": [{
+            "inputs": [{"file": "x.bin", "dtype": "f32", "shape": [4, 8]}],
+            "outputs": [{"file": "y.bin", "dtype": "f32", "shape": [4, 8]}],
+        }]},
+    });
+    let bytes = |number: fn(f32) -> f32| -> Vec<u8> {
+        let numbers = (0..32u8).map(|x| number(x.into()));
+        numbers.flat_map(f32::to_le_bytes).collect()
+    };
+    std::fs::write(folder.join("case.json"), record.to_string()).unwrap();
+    std::fs::write(folder.join("x.bin"), bytes(|x| x)).unwrap();
+    std::fs::write(folder.join("y.bin"), bytes(|x| 9.0 * x + 4.0)).unwrap();
+}
+
+#[test]
+fn recorded_answers_of_engines_are_verified_and_else_skipped_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    write_case(folder.path());
+    let out = with_gpu(&["verify", path(folder.path()), "--repeat", "4"]).ok();
+    assert!(out.contains("1 passed, 0 failed, 0 skipped"), "{out}");
+    let out = without_gpu(&["verify", path(folder.path())]).ok();
+    assert!(out.contains("TensorRTBackend"), "{out}");
+    assert!(out.contains("cuda:0: no CUDA driver was found"), "{out}");
+    assert!(out.contains("0 passed, 0 failed, 1 skipped"), "{out}");
+}
