@@ -332,3 +332,44 @@ fn recorded_answers_of_engines_are_verified_and_else_skipped_with_the_reason() {
     assert!(out.contains("cuda:0: no CUDA driver was found"), "{out}");
     assert!(out.contains("0 passed, 0 failed, 1 skipped"), "{out}");
 }
+
+#[test]
+fn inputs_and_outputs_are_measured_where_they_are_asked_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_program(&program);
+    for (inputs, place) in [
+        ("host", "on the host"),
+        ("pinned", "pinned on the host"),
+        ("device", "on cuda:0"),
+    ] {
+        for outputs in ["host", "device"] {
+            let arguments = [
+                "bench",
+                path(&program),
+                "--inputs",
+                inputs,
+                "--outputs",
+                outputs,
+            ];
+            let arguments = [&arguments[..], &["--repeat", "3", "--warmup", "1"]].concat();
+            let json = with_gpu(&[&arguments[..], &["--json"]].concat()).json();
+            assert_eq!(json["options"]["inputs"], inputs);
+            assert_eq!(json["options"]["outputs"], outputs);
+            let measured = &json["programs"][0];
+            assert_eq!(measured["calls"], 3);
+            let input = measured["inputs"][0].as_str().unwrap();
+            assert!(input.ends_with(&format!(", {place}")), "{input}");
+            let device = measured["devices"][0].as_str().unwrap();
+            assert!(device.starts_with("device 0: "), "{device}");
+            let alone = measured["call_alone_median_us"].as_f64();
+            assert_eq!(alone.is_some(), outputs == "device");
+            assert!(alone.unwrap_or(0.0) <= measured["p99_us"].as_f64().unwrap());
+            let text = with_gpu(&arguments).ok();
+            assert!(text.contains(&format!("input 0: {input}\n")), "{text}");
+            assert!(text.contains(&format!(" uses {device}")), "{text}");
+            let says = text.contains("synchronized once after each call");
+            assert_eq!(says, outputs == "device", "{text}");
+        }
+    }
+}
