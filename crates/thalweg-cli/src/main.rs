@@ -9,12 +9,12 @@ mod compare;
 mod failure;
 mod fixture;
 mod input;
-mod libraries;
 mod machine;
 mod npy;
 mod numbers;
 mod program;
 mod pytree;
+mod repeated;
 mod summary;
 mod text;
 

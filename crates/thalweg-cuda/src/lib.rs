@@ -9,6 +9,7 @@
 //! | find the driver and its devices | [`Driver`], [`Device`] |
 //! | enqueue copies, kernels, graphs and work of other libraries | [`Stream`], [`Work`] |
 //! | have memory | [`DeviceBuffer`], [`PinnedBuffer`], [`Pool`] |
+//! | keep inputs of programs on a device | [`DeviceArray`] |
 //! | know when something is over, and keep things until then | [`InFlight`], [`Event`] |
 //! | repeat work at little cost | [`Capture`], [`Graph`], [`GraphExec`] |
 //! | run kernels of one's own | [`Module`], [`Kernel`] |
@@ -28,6 +29,7 @@
 //! costs the device's context, everything on that device says so; see [`Device`].
 #![deny(unsafe_code)]
 
+mod array;
 mod buffer;
 mod capture;
 mod device;
@@ -52,6 +54,7 @@ mod stream;
 mod sys;
 mod work;
 
+pub use array::DeviceArray;
 pub use buffer::{DeviceBuffer, DeviceSlice};
 pub use capture::{Capture, CaptureStatus};
 pub use device::{CurrentDevice, Device};
@@ -83,6 +86,7 @@ mod tests {
         shared::<Stream>();
         shared::<Event>();
         shared::<DeviceBuffer>();
+        shared::<DeviceArray>();
         shared::<PinnedBuffer>();
         shared::<Pool>();
         shared::<Kernel>();

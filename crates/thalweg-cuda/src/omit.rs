@@ -30,6 +30,8 @@ pub enum Rule {
     DropAfterLaunch,
     /// A launch of a graph takes its turn with the buffers that the graph uses.
     LaunchInTurn,
+    /// An array that calls were given is freed after all that they left on the device.
+    FreeArrayAfterUse,
 }
 
 thalweg_core::omission_switch!(Rule);

@@ -33,8 +33,8 @@ const PACKAGES: [&str; 4] = [
     "tensorrt_rtx_libs",
 ];
 
-/// What is needed to say how to get one.
-const HOW: &str = "install TensorRT 10 or 11 (`pip install tensorrt` brings its library), and set \
+/// How to get TensorRT, for people whose machine lacks it.
+pub const HOW_TO_GET: &str = "install TensorRT 10 or 11 (`pip install tensorrt` brings its library), and set \
                    THALWEG_TENSORRT to the file of `libnvinfer.so` if it is not found by itself";
 
 /// A place where TensorRT is looked for.
@@ -148,7 +148,7 @@ pub(crate) fn find(options: &Options) -> Result<Arc<Library>> {
         Error::new(
             ErrorKind::Missing,
             format!(
-                "TensorRT was not found; looked at {}; {HOW}",
+                "TensorRT was not found; looked at {}; {HOW_TO_GET}",
                 attempts.join("; ")
             ),
         )

@@ -47,7 +47,7 @@ mod weights;
 pub use backend::{NAME, TensorRt};
 pub use container::{Alias, AliasKind, Binding, Container, Metadata};
 pub use describe::{ContainerInfo, EngineInfo, InputRange, ProfileInfo, TensorInfo};
-pub use find::{Attempt, Outcome, Place};
+pub use find::{Attempt, HOW_TO_GET, Outcome, Place};
 #[cfg(any(test, feature = "omissions"))]
 #[doc(hidden)]
 pub use omit::{Omission, Rule, omit};

@@ -15,6 +15,7 @@ use super::Verdict;
 use crate::compare::difference;
 use crate::failure::{Failure, Result, with_causes};
 use crate::fixture::{Case, RecordedCall, visit_cases};
+use crate::repeated::change;
 use crate::text;
 
 /// Recorded calls end; one that runs as many instructions as this has lost its way.
@@ -35,6 +36,11 @@ pub(crate) struct Arguments {
         hide_default_value = true
     )]
     filter: String,
+    /// Makes every call so many times, on new instances where calls depend on each other, and
+    /// requires that all bits of the outputs are the same each time [default: each call is made
+    /// twice, and compared with the recording alone]
+    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
+    repeat: Option<usize>,
     /// How many threads operators may use [default: all]
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     threads: Option<usize>,
@@ -55,12 +61,12 @@ enum Outcome {
 pub(crate) fn verify(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
     let runtime = super::runtime(arguments.threads);
     let panics = PanicNotes::keep();
-    let report = RefCell::new(Report::new(arguments.json, out));
+    let report = RefCell::new(Report::new(arguments, out));
     let mut seen = 0;
     for path in &arguments.paths {
         seen += visit_cases(path, &arguments.filter, &mut |name, folder| {
             let start = Instant::now();
-            let outcome = check_folder(&runtime, folder, &panics);
+            let outcome = check_folder(&runtime, folder, arguments.repeat, &panics);
             report.borrow_mut().add(name, &outcome, start)
         })?;
     }
@@ -88,14 +94,19 @@ fn nothing_checked(arguments: &Arguments, seen: usize) -> Failure {
         .hint("a case is a folder with a model.pte and a case.json")
 }
 
-fn check_folder(runtime: &Runtime, folder: &Path, panics: &PanicNotes) -> Outcome {
+fn check_folder(
+    runtime: &Runtime,
+    folder: &Path,
+    repeat: Option<usize>,
+    panics: &PanicNotes,
+) -> Outcome {
     // A panic is a bug, but one case's bug should not hide what becomes of the others.
-    catch_unwind(AssertUnwindSafe(|| check(runtime, folder)))
+    catch_unwind(AssertUnwindSafe(|| check(runtime, folder, repeat)))
         .unwrap_or_else(|_| Ok(Outcome::Failed(vec![panics.take()])))
         .unwrap_or_else(|failure| Outcome::Failed(vec![failure.message().to_string()]))
 }
 
-fn check(runtime: &Runtime, folder: &Path) -> Result<Outcome> {
+fn check(runtime: &Runtime, folder: &Path, repeat: Option<usize>) -> Result<Outcome> {
     let case = Case::read(folder)?;
     let program = runtime.load_with(&case.program, &case.load_options())?;
     let missing = case
@@ -118,23 +129,25 @@ fn check(runtime: &Runtime, folder: &Path) -> Result<Outcome> {
     let mut failures = Vec::new();
     let mut calls = 0;
     let mut session = Session::new(&program);
-    for call in &case.calls {
-        calls += 1;
-        failures.extend(session.check(&case, call, ""));
-    }
+    let mut first = vec![None; case.calls.len()];
     // What is right at first may not be when memory holds what an earlier call left there. Where
     // calls do not depend on each other they are made again in reverse, on the same instances;
     // where they do, from the start, on new ones.
-    if failures.is_empty() {
-        let again: Vec<&RecordedCall> = if case.stateful {
+    for time in 0..repeat.unwrap_or(2) {
+        if case.stateful && time > 0 {
             session = Session::new(&program);
-            case.calls.iter().collect()
-        } else {
-            case.calls.iter().rev().collect()
-        };
-        for call in again {
+        }
+        let mut order: Vec<usize> = (0..case.calls.len()).collect();
+        if !case.stateful && time % 2 == 1 {
+            order.reverse();
+        }
+        for index in order {
             calls += 1;
-            failures.extend(session.check(&case, call, " (second time)"));
+            let first = repeat.map(|_| &mut first[index]);
+            failures.extend(session.check(&case, &case.calls[index], time, first));
+        }
+        if !failures.is_empty() {
+            break;
         }
     }
     Ok(if failures.is_empty() {
@@ -167,7 +180,12 @@ fn reason_to_skip(missing: &[Missing]) -> Option<String> {
     } else {
         "are"
     };
-    Some(format!("{} {verb} not available here", needs.join(" and ")))
+    let mut reason = format!("{} {verb} not available here", needs.join(" and "));
+    let why = all(missing, |missing| &missing.reasons);
+    if !why.is_empty() {
+        reason += &format!(" ({})", why.join("; "));
+    }
+    Some(reason)
 }
 
 /// The names of a kind that any of the methods lacks.
@@ -194,9 +212,21 @@ impl<'p> Session<'p> {
         }
     }
 
-    /// Makes a call; what is wrong with it, in words.
-    fn check(&mut self, case: &Case, call: &RecordedCall, note: &str) -> Vec<String> {
-        match self.differences(case, call) {
+    /// Makes a call, for the first time or a later one; what is wrong with it, in words. If the
+    /// outputs have to be those of the first time, `first` is where these are.
+    fn check(
+        &mut self,
+        case: &Case,
+        call: &RecordedCall,
+        time: usize,
+        first: Option<&mut Option<Vec<Value>>>,
+    ) -> Vec<String> {
+        let note = match time {
+            0 => String::new(),
+            1 => " (second time)".into(),
+            time => format!(" (time {})", time + 1),
+        };
+        match self.differences(case, call, first) {
             Ok(differences) => differences
                 .into_iter()
                 .map(|text| format!("{}, run {}{note}, {text}", call.method, call.run))
@@ -212,7 +242,12 @@ impl<'p> Session<'p> {
         }
     }
 
-    fn differences(&mut self, case: &Case, call: &RecordedCall) -> thalweg::Result<Vec<String>> {
+    fn differences(
+        &mut self,
+        case: &Case,
+        call: &RecordedCall,
+        first: Option<&mut Option<Vec<Value>>>,
+    ) -> thalweg::Result<Vec<String>> {
         if !self.methods.contains_key(&call.method) {
             let options = MethodOptions::new().state(&self.state);
             let method = self.program.method_with(&call.method, &options)?;
@@ -241,6 +276,22 @@ impl<'p> Session<'p> {
                 differences.push(format!("output {index}: {text}"));
             }
         }
+        let Some(first) = first else {
+            return Ok(differences);
+        };
+        let Some(first) = first else {
+            *first = Some(outputs.to_values()?);
+            return Ok(differences);
+        };
+        for (index, (before, expected)) in first.iter().zip(&call.outputs).enumerate() {
+            // Values that are free may be others each time.
+            if expected.shape_only {
+                continue;
+            }
+            if let Some(text) = change(outputs.get(index)?, before)? {
+                differences.push(format!("output {index} is not the same each time: {text}"));
+            }
+        }
         Ok(differences)
     }
 }
@@ -249,16 +300,18 @@ impl<'p> Session<'p> {
 struct Report<'o> {
     out: &'o mut dyn Write,
     json: Option<Vec<serde_json::Value>>,
+    repeat: Option<usize>,
     passed: usize,
     failed: usize,
     skipped: usize,
 }
 
 impl<'o> Report<'o> {
-    fn new(json: bool, out: &'o mut dyn Write) -> Self {
+    fn new(arguments: &Arguments, out: &'o mut dyn Write) -> Self {
         Self {
             out,
-            json: json.then(Vec::new),
+            json: arguments.json.then(Vec::new),
+            repeat: arguments.repeat,
             passed: 0,
             failed: 0,
             skipped: 0,
@@ -319,13 +372,24 @@ impl<'o> Report<'o> {
                     "passed": passed,
                     "failed": failed,
                     "skipped": skipped,
+                    "repeat": self.repeat,
                 });
                 writeln!(self.out, "{report:#}")?;
             }
-            None => writeln!(
-                self.out,
-                "{passed} passed, {failed} failed, {skipped} skipped"
-            )?,
+            None => {
+                write!(
+                    self.out,
+                    "{passed} passed, {failed} failed, {skipped} skipped"
+                )?;
+                match self.repeat {
+                    Some(1) => writeln!(self.out, "; each call was made once")?,
+                    Some(times) => writeln!(
+                        self.out,
+                        "; each call of those that passed was made {times} times, with the same bits"
+                    )?,
+                    None => writeln!(self.out)?,
+                }
+            }
         }
         Ok(if failed > 0 {
             Verdict::Wrong
@@ -396,7 +460,7 @@ mod tests {
             .into();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/add");
         let panics = PanicNotes::keep();
-        let outcome = check_folder(&runtime, &folder, &panics);
+        let outcome = check_folder(&runtime, &folder, None, &panics);
         drop(panics);
         let Outcome::Failed(failures) = outcome else {
             panic!("{outcome:?}");
@@ -404,5 +468,46 @@ mod tests {
         assert!(failures[0].starts_with("panicked at "), "{failures:?}");
         assert!(failures[0].contains("verify.rs"), "{failures:?}");
         assert!(failures[0].ends_with(": no sum today"), "{failures:?}");
+    }
+    #[test]
+    fn an_answer_that_is_right_each_time_has_to_be_the_same_each_time() {
+        let add = "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) \
+                   -> Tensor(a!)";
+        let made = std::sync::atomic::AtomicUsize::new(0);
+        // A sum that is another one each time, and always within the tolerance.
+        let runtime: Runtime = Runtime::builder()
+            .kernel(add, move |call| {
+                let sum = call.tensor(0)?.item::<f32>()? + call.tensor(1)?.item::<f32>()?;
+                let time = made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                let mut out = call.output(3, &[1])?;
+                out.data_mut::<f32>()?[0] = sum + time as f32 * 1e-4;
+                Ok(())
+            })
+            .unwrap()
+            .build()
+            .into();
+        let folder = tempfile::tempdir().unwrap();
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/add");
+        for file in std::fs::read_dir(fixture).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), folder.path().join(file.file_name())).unwrap();
+        }
+        let record = folder.path().join("case.json");
+        let text = std::fs::read_to_string(&record).unwrap();
+        let loose = text.replace("\"tolerance\": 0,", "\"tolerance\": 0.1,");
+        assert_ne!(text, loose);
+        std::fs::write(record, loose).unwrap();
+        let check = |repeat| check(&runtime, folder.path(), repeat).unwrap();
+        for repeat in [None, Some(1)] {
+            let outcome = check(repeat);
+            assert!(matches!(outcome, Outcome::Ok { .. }), "{outcome:?}");
+        }
+        let Outcome::Failed(failures) = check(Some(3)) else {
+            panic!("it passes");
+        };
+        // The second time is the last one.
+        assert_eq!(failures.len(), 2, "{failures:?}");
+        let text = "(second time), output 0 is not the same each time: 1 of 1 element changed";
+        assert!(failures[0].contains(text), "{failures:?}");
     }
 }

@@ -64,3 +64,21 @@ fn a_program_that_cannot_run_is_named() {
     );
     assert!(message.contains("XnnpackBackend"), "{message}");
 }
+
+#[test]
+fn a_method_without_a_device_has_nothing_there() {
+    for (option, place) in [
+        ("--inputs", "pinned"),
+        ("--inputs", "device"),
+        ("--outputs", "device"),
+    ] {
+        let message = thalweg(&["bench", "fixtures/add", option, place]).refused();
+        assert!(message.contains("the method uses no device"), "{message}");
+        assert!(
+            message.contains(&format!("try: {option} host")),
+            "{message}"
+        );
+    }
+    let message = thalweg(&["bench", "fixtures/add", "--inputs", "nowhere"]);
+    assert_eq!(message.code, 2);
+}

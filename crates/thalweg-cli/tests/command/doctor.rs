@@ -6,7 +6,6 @@ use super::thalweg;
 fn backends_that_this_build_lacks_are_named_with_the_reason() {
     let out = thalweg(&["doctor"]).ok();
     assert!(out.contains("this build has no CudaBackend"), "{out}");
-    assert!(out.contains("this build has no TensorRTBackend"), "{out}");
 }
 
 #[test]
@@ -15,8 +14,10 @@ fn what_was_found_is_there_as_json() {
     assert!(report["operators"].as_u64().unwrap() > 100);
     assert!(report["threads"].as_u64().unwrap() > 0);
     assert_eq!(report["machine"]["arch"], std::env::consts::ARCH);
-    assert!(report["cuda"]["driver"].is_object());
-    assert!(report["tensorrt"]["names"].as_array().unwrap().len() > 1);
+    for library in ["cuda", "tensorrt"] {
+        let found = report[library]["version"].is_string();
+        assert!(found || report[library]["advice"].is_string(), "{report}");
+    }
     let backends = report["backends"].as_array().unwrap();
     assert!(
         backends

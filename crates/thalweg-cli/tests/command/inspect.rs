@@ -80,6 +80,37 @@ fn operators_that_this_build_lacks_are_marked() {
 }
 
 #[test]
+fn a_plan_says_how_each_instruction_runs() {
+    let program = "fixtures/cond/model.pte";
+    let json = thalweg(&["inspect", "--plan", "--json", program]).json();
+    let method = &json["methods"][0];
+    let instructions = method["plan"]["instructions"].as_array().unwrap();
+    let count = |kind: &str| method["instructions"][kind].as_u64().unwrap();
+    let all = ["kernel_calls", "delegate_calls", "moves", "jumps", "frees"];
+    let all: u64 = all.map(count).iter().sum();
+    assert_eq!(instructions.len() as u64, all);
+    assert!(instructions.iter().any(|it| it["runs"] == "on the host"));
+    assert!(instructions.iter().any(|it| it["runs"] == "control"));
+    let text = thalweg(&["inspect", "--plan", program]).ok();
+    assert!(
+        text.contains("plan: there are no copies between host and devices\n"),
+        "{text}"
+    );
+    let without = thalweg(&["inspect", "--json", program]).json();
+    assert!(without["methods"][0]["plan"].is_null());
+}
+
+#[test]
+fn where_there_can_be_no_plan_the_reason_is_given() {
+    let program = "fixtures/xnnpack_inline_delegate/model.pte";
+    let json = thalweg(&["inspect", "--plan", "--json", program]).json();
+    let error = json["methods"][0]["plan"]["error"].as_str().unwrap();
+    assert!(error.contains("XnnpackBackend"), "{error}");
+    let text = thalweg(&["inspect", "--plan", program]).ok();
+    assert!(text.contains("plan: cannot be made: "), "{text}");
+}
+
+#[test]
 fn data_files_are_described_beside_a_program_and_alone() {
     let json = thalweg(&["inspect", "--json", "fixtures/external_some/model.pte"]).json();
     let external = &json["methods"][0]["constants"]["external"];

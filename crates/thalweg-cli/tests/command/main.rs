@@ -2,10 +2,13 @@
 
 mod bench;
 mod doctor;
+#[cfg(target_os = "linux")]
+mod engines;
 mod inspect;
 mod run;
 mod verify;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,9 +20,15 @@ struct Ran {
 }
 
 /// Runs the command in the repository's root.
-fn thalweg<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Ran {
+fn thalweg<S: AsRef<OsStr>>(arguments: &[S]) -> Ran {
+    thalweg_in(&[], arguments)
+}
+
+/// The same, with more in the environment.
+fn thalweg_in<S: AsRef<OsStr>>(environment: &[(&str, &OsStr)], arguments: &[S]) -> Ran {
     let output = Command::new(env!("CARGO_BIN_EXE_thalweg"))
         .args(arguments)
+        .envs(environment.iter().copied())
         .current_dir(root())
         .output()
         .unwrap();

@@ -27,6 +27,19 @@ fn several_folders_are_checked_one_after_another() {
 }
 
 #[test]
+fn each_call_is_made_as_often_as_it_is_asked_for() {
+    for (case, calls) in [("fixtures/add", 10), ("fixtures/counter_initial_state", 10)] {
+        let out = thalweg(&["verify", case, "--repeat", "5"]).ok();
+        let end = "; each call of those that passed was made 5 times, with the same bits";
+        assert!(last_line(&out).ends_with(end), "{out}");
+        let json = thalweg(&["verify", case, "--repeat", "5", "--json"]).json();
+        assert_eq!(json["repeat"], 5);
+        assert_eq!(json["cases"][0]["calls"], calls);
+    }
+    thalweg(&["verify", "fixtures/add", "--repeat", "0"]).refused();
+}
+
+#[test]
 fn a_changed_answer_fails_and_the_first_wrong_element_is_named() {
     let folder = copy_of("cond");
     let answer = folder.path().join("cond/forward0_out0.bin");

@@ -5,12 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use thalweg_core::{
-    CallerStream, Device as ProgramDevice, DeviceAddress, DeviceId, DeviceKind,
+    CallerStream, Device as ProgramDevice, DeviceAddress, DeviceId, DeviceInput, DeviceKind,
     DeviceMemory as ProgramMemory, Mark, PinnedMemory as ProgramPinnedMemory, Result, Use,
 };
 
 use super::{Context, EventHandle, StreamHandle};
-use crate::{Device, DeviceBuffer, MemoryKind, PinnedBuffer, Stream};
+use crate::{Device, DeviceArray, DeviceBuffer, MemoryKind, PinnedBuffer, Stream};
 
 /// A device of this crate is one that programs can have memory on.
 ///
@@ -123,6 +123,22 @@ impl CallerStream for Stream {
         // The default stream of another thread is, by its handle, that of this one.
         let raw = self.raw().map_or(PER_THREAD, |raw| raw.expose_provenance());
         thalweg_core::StreamHandle(raw)
+    }
+}
+
+impl DeviceArray {
+    /// The tensor, as an input of a call.
+    ///
+    /// # Errors
+    /// If the shape is one that inputs cannot have.
+    pub fn input(&self) -> Result<DeviceInput<'_>> {
+        let address = DeviceAddress(self.buffer()?.address());
+        // SAFETY: the memory is the device's, has as many bytes as the shape needs, and was written
+        // before the array was there. The input borrows the array, so that it is alive during the
+        // call; and it is not freed before all is done that the call leaves on the device, since its
+        // drop waits for the whole device, or leaks it. What calls write there are elements, and
+        // that they are in no order with others changes only which.
+        unsafe { DeviceInput::new(self.device_id(), address, self.dtype(), self.sizes()) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Programs with memory on a device, run by the core through this crate, on the stand-in driver or,
 //! with `THALWEG_TEST_DRIVER=real`, on the machine's.
 
+mod arrays;
 mod elementwise;
 mod faults;
 mod hopping;

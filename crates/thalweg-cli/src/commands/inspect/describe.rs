@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use thalweg::format::{self, DataFile, DelegateData, Layout};
 
+use super::engine::Looker;
 use super::methods::{self, Method, Shape};
+use super::plan;
 use crate::commands;
 use crate::failure::{Failure, Result, with_causes};
 
@@ -93,16 +95,27 @@ pub(super) struct Segment {
 type Uses = BTreeMap<u32, Vec<String>>;
 
 /// Describes a program and the data files beside it.
-pub(super) fn program(path: &Path, file: &[u8], layout: &Layout) -> Result<Program> {
+pub(super) fn program(
+    path: &Path,
+    file: &[u8],
+    layout: &Layout,
+    with_plan: bool,
+) -> Result<Program> {
     let program = format::Program::parse(file).map_err(broken)?;
     let runtime = commands::runtime(None);
     let loaded = runtime.load(path);
     let refused = loaded.as_ref().err().map(|error| with_causes(error));
-    let methods: Vec<Method> = program
+    let engines = Looker::default();
+    let mut methods: Vec<Method> = program
         .methods
         .iter()
-        .map(|method| methods::describe(&program, method, loaded.as_ref().ok(), &runtime))
+        .map(|method| methods::describe(&program, method, loaded.as_ref().ok(), &runtime, &engines))
         .collect();
+    if let (true, Ok(program)) = (with_plan, &loaded) {
+        for method in &mut methods {
+            method.plan = Some(plan::of(program, &method.name));
+        }
+    }
     let named_data = program.named_data.iter().map(|entry| NamedData {
         key: entry.key.to_string(),
         segment: entry.segment,

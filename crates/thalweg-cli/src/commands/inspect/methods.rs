@@ -1,12 +1,15 @@
 //! What there is to say about a method.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::json;
 use thalweg::format::{self, DataSource, Device, DeviceKind, Instruction, ShapeDynamism, Value};
-use thalweg::{DType, Runtime};
+use thalweg::{Backend, DType, Runtime};
 
+use super::engine::{Engine, Looker};
+use super::plan::Plan;
 use crate::pytree;
 
 /// A method.
@@ -24,6 +27,9 @@ pub(super) struct Method {
     pub(super) arenas: Vec<Arena>,
     pub(super) constants: Constants,
     pub(super) mutable_buffers: Vec<MutableBuffer>,
+    /// How it would run here, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) plan: Option<Plan>,
 }
 
 /// What this build or machine lacks.
@@ -32,6 +38,8 @@ pub(super) struct Missing {
     pub(super) operators: Vec<String>,
     pub(super) backends: Vec<String>,
     pub(super) devices: Vec<String>,
+    /// Why backends and devices that this build knows do not work here.
+    pub(super) reasons: Vec<String>,
 }
 
 /// An input or output.
@@ -90,11 +98,16 @@ pub(super) struct Delegate {
     pub(super) backend: String,
     /// Whether this build has the backend.
     pub(super) available: bool,
+    /// Whether it can be used on this machine.
+    pub(super) works_here: bool,
     pub(super) calls: usize,
     pub(super) payload_bytes: usize,
     /// Where the payload is: `inline 0` or `segment 3`.
     pub(super) stored: String,
     pub(super) compile_specs: Vec<CompileSpec>,
+    /// Its engine, if it is TensorRT's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) engine: Option<Engine>,
 }
 
 /// An option that the exporter fixed: as text where it is printable, else its first bytes in hex.
@@ -144,6 +157,7 @@ pub(super) fn describe(
     method: &format::Method<'_>,
     loaded: Option<&thalweg::Program>,
     runtime: &Runtime,
+    engines: &Looker,
 ) -> Method {
     let missing = loaded.and_then(|program| program.missing(&method.name).ok());
     let (instructions, operator_calls, delegate_calls) = count_instructions(method);
@@ -156,16 +170,23 @@ pub(super) fn describe(
             available,
         }
     };
+    let works = |backend: &Arc<dyn Backend>| backend.available().is_ok();
+    let payload = |delegate: &format::Delegate<'_>| {
+        let payload = program.delegate_payload(delegate);
+        payload.unwrap_or_default()
+    };
     let delegate = |(delegate, calls): (&format::Delegate<'_>, usize)| Delegate {
         backend: delegate.backend.to_string(),
         available: runtime.backend(&delegate.backend).is_some(),
+        works_here: runtime.backend(&delegate.backend).is_some_and(works),
         calls,
-        payload_bytes: program.delegate_payload(delegate).map_or(0, <[u8]>::len),
+        payload_bytes: payload(delegate).len(),
         stored: match delegate.data {
             format::DelegateData::Inline(index) => format!("inline {index}"),
             format::DelegateData::Segment(index) => format!("segment {index}"),
         },
         compile_specs: delegate.compile_specs.iter().map(compile_spec).collect(),
+        engine: engines.look(&delegate.backend, payload(delegate)),
     };
     let meta = method.container_meta.as_ref();
     let input_tree = meta.and_then(|meta| meta.inputs.as_deref());
@@ -190,7 +211,9 @@ pub(super) fn describe(
             operators: missing.operators,
             backends: missing.backends,
             devices: missing.devices,
+            reasons: missing.reasons,
         }),
+        plan: None,
     }
 }
 

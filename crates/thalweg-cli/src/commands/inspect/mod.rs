@@ -1,7 +1,9 @@
 //! `thalweg inspect`: says what is in a program.
 
 mod describe;
+mod engine;
 mod methods;
+mod plan;
 mod print;
 
 use std::fs;
@@ -20,12 +22,17 @@ pub(crate) struct Arguments {
     /// A program (.pte), or a data file (.ptd)
     #[arg(value_name = "PROGRAM")]
     program: PathBuf,
+    /// Says how each instruction would run here: which copies are made, and what stays on devices;
+    /// loads what backends run
+    #[arg(long)]
+    plan: bool,
     /// Prints everything as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Runs the command. It only reads files, and needs no device that the program is for.
+/// Runs the command. It needs no device that the program is for; what it cannot say without one it
+/// gives the reason for.
 pub(crate) fn inspect(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
     let path = &arguments.program;
     let in_file = |failure: Failure| failure.of(path.display());
@@ -33,7 +40,8 @@ pub(crate) fn inspect(arguments: &Arguments, out: &mut dyn Write) -> Result<Verd
     let layout = Layout::parse(&file).map_err(|error| in_file(not_ours(&error)))?;
     match layout.kind {
         FileKind::Program => {
-            let program = describe::program(path, &file, &layout).map_err(in_file)?;
+            let program =
+                describe::program(path, &file, &layout, arguments.plan).map_err(in_file)?;
             if arguments.json {
                 write_json(&program, out)?;
             } else {

@@ -3,7 +3,11 @@
 use std::io::{self, Write};
 
 use super::describe::{Beside, Data, DataEntry, FileLayout, Program};
-use super::methods::{Argument, CompileSpec, Instructions, Method, Missing, MutableBuffer, Shape};
+use super::engine::{Binding, Contained, Described, Engine, Seen};
+use super::methods::{
+    Argument, CompileSpec, Delegate, Instructions, Method, Missing, MutableBuffer, Shape,
+};
+use super::plan::{Instruction, Known, Plan};
 use crate::text::{bytes, columns, count, list, noun, printable};
 
 /// How many entries of long lists are printed; JSON has all.
@@ -61,6 +65,9 @@ fn print_method(method: &Method, refused: bool, out: &mut dyn Write) -> io::Resu
         format!("cannot run here: needs {}", needs(&method.missing))
     };
     writeln!(out, "method {}: {runs}", printable(&method.name))?;
+    for reason in &method.missing.reasons {
+        writeln!(out, "  {}", printable(reason))?;
+    }
     print_arguments("inputs", &method.inputs, out)?;
     print_arguments("outputs", &method.outputs, out)?;
     writeln!(
@@ -105,7 +112,82 @@ fn print_method(method: &Method, refused: bool, out: &mut dyn Write) -> io::Resu
         writeln!(out, "  mutable buffers")?;
         print_rows("    ", method.mutable_buffers.iter().map(buffer), out)?;
     }
+    match &method.plan {
+        None => Ok(()),
+        Some(Plan::Known(plan)) => print_plan(plan, out),
+        Some(Plan::Unknown { error }) => print_no_plan(error, &method.missing.reasons, out),
+    }
+}
+
+/// Prints all instructions, however many there are: that is what was asked for.
+fn print_plan(plan: &Known, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "  plan: {}", copies(plan))?;
+    let rows = plan.instructions.iter().enumerate();
+    let rows = rows.map(|(index, instruction)| {
+        vec![
+            index.to_string(),
+            printable(&instruction.name),
+            instruction.runs.clone(),
+            brought(plan, instruction),
+        ]
+    });
+    out.write_all(columns("    ", rows).as_bytes())?;
+    if !plan.kept.is_empty() {
+        writeln!(out, "  stays on devices from call to call")?;
+        let rows = plan.kept.iter().enumerate().map(|(index, kept)| {
+            vec![
+                printable(plan.kept_name(index)),
+                bytes(kept.bytes as u64),
+                format!("on {}", kept.device),
+            ]
+        });
+        out.write_all(columns("    ", rows).as_bytes())?;
+    }
+    if !plan.device_memory.is_empty() {
+        writeln!(out, "  an instance has on devices")?;
+        let rows = plan.device_memory.iter().map(|memory| {
+            let size = bytes(memory.bytes as u64);
+            vec![size, format!("on {}", memory.device)]
+        });
+        out.write_all(columns("    ", rows).as_bytes())?;
+    }
     Ok(())
+}
+
+/// Says why there is no plan. Reasons that are above are not said again.
+fn print_no_plan(error: &str, said: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let lines = error.lines().map(str::trim);
+    let new: Vec<_> = lines
+        .filter(|line| !said.iter().any(|said| said == line))
+        .map(printable)
+        .collect();
+    writeln!(out, "  plan: cannot be made: {}", new.join("; "))
+}
+
+fn copies(plan: &Known) -> String {
+    match (plan.copies, plan.copies_not_made) {
+        (0, _) => "there are no copies between host and devices".into(),
+        (1, 1) => "the only copy between host and device is not made".into(),
+        (1, _) => "the only copy between host and device is made".into(),
+        (all, left_out) => format!(
+            "{left_out} of {all} copies between host and devices {} not made",
+            if left_out == 1 { "is" } else { "are" }
+        ),
+    }
+}
+
+/// What is brought somewhere before an instruction.
+fn brought(plan: &Known, instruction: &Instruction) -> String {
+    let brought = instruction.first.iter().map(|brought| {
+        let name = printable(plan.kept_name(brought.kept));
+        format!("{name} to {}", brought.to)
+    });
+    let brought: Vec<_> = brought.collect();
+    if brought.is_empty() {
+        String::new()
+    } else {
+        format!("first: {}", list(&brought))
+    }
 }
 
 fn print_arguments(title: &str, values: &[Argument], out: &mut dyn Write) -> io::Result<()> {
@@ -130,6 +212,7 @@ fn print_delegates(method: &Method, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     writeln!(out, "  delegates")?;
+    let mut said = None;
     for (index, delegate) in method.delegates.iter().enumerate() {
         let row = vec![
             index.to_string(),
@@ -140,13 +223,130 @@ fn print_delegates(method: &Method, out: &mut dyn Write) -> io::Result<()> {
                 delegate.stored
             ),
             count(delegate.calls, "call"),
-            availability(delegate.available),
+            usability(delegate),
         ];
         out.write_all(columns("    ", [row]).as_bytes())?;
         let specs = delegate.compile_specs.iter().map(compile_spec);
         print_rows("       ", specs, out)?;
+        if let Some(engine) = &delegate.engine {
+            print_engine(engine, &mut said, out)?;
+        }
     }
     Ok(())
+}
+
+/// Prints an engine. What TensorRT could not be asked for is usually the same for all engines: what
+/// was `said` already is not said again.
+fn print_engine<'m>(
+    engine: &'m Engine,
+    said: &mut Option<&'m str>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    const INDENT: &str = "       ";
+    let engine = match engine {
+        Engine::Broken { error } => {
+            return writeln!(out, "{INDENT}cannot be read: {}", printable(error));
+        }
+        Engine::Readable(engine) => engine,
+    };
+    writeln!(out, "{INDENT}{}", engine_facts(engine))?;
+    let described = match &engine.seen {
+        Seen::TensorRt(described) => Some(described),
+        Seen::NotShown(_) => None,
+    };
+    // The engine itself knows best.
+    let bindings = described.map_or(&engine.bindings, |described| &described.bindings);
+    print_rows(INDENT, bindings.iter().map(binding), out)?;
+    for alias in &engine.aliases {
+        let (output, input) = (printable(&alias.output), printable(&alias.input));
+        let said_by = alias.said_by;
+        writeln!(
+            out,
+            "{INDENT}{output} is the memory of {input}, says the {said_by}"
+        )?;
+    }
+    match &engine.seen {
+        Seen::TensorRt(described) => print_described(INDENT, described, out),
+        Seen::NotShown(reason) if *said == Some(&**reason) => {
+            writeln!(
+                out,
+                "{INDENT}profiles and weights are not shown, for the same reason"
+            )
+        }
+        Seen::NotShown(reason) => {
+            *said = Some(reason);
+            let reason = printable(reason);
+            writeln!(out, "{INDENT}profiles and weights are not shown: {reason}")
+        }
+    }
+}
+
+fn print_described(indent: &str, described: &Described, out: &mut dyn Write) -> io::Result<()> {
+    if !described.name.is_empty() {
+        writeln!(out, "{indent}named {}", printable(&described.name))?;
+    }
+    for (index, profile) in described.profiles.iter().enumerate() {
+        let scratch = bytes(profile.scratch_bytes as u64);
+        writeln!(out, "{indent}profile {index}: up to {scratch} of scratch")?;
+        let rows = profile.inputs.iter().map(|input| {
+            vec![
+                printable(&input.input),
+                input.text.clone(),
+                format!("best at {:?}", input.opt),
+            ]
+        });
+        print_rows(&format!("{indent}  "), rows, out)?;
+    }
+    let size = |size: i64| bytes(u64::try_from(size).unwrap_or(0));
+    if described.streamable_weights > 0 {
+        let budget = described.weight_budget.map_or("all".into(), size);
+        writeln!(
+            out,
+            "{indent}{} of weights can stay on the host; {budget} would be on the device, and {} \
+             for streaming the others",
+            size(described.streamable_weights),
+            size(described.weight_scratch),
+        )?;
+    }
+    Ok(())
+}
+
+/// What a container says of its engine, in a line.
+fn engine_facts(engine: &Contained) -> String {
+    let mut facts = vec![format!("engine of {}", bytes(engine.engine_bytes as u64))];
+    if let Some(version) = &engine.built_by {
+        facts.push(format!("built by TensorRT {version}"));
+    }
+    facts.push(format!("for device {}", engine.device));
+    if let Some(platform) = &engine.platform {
+        facts.push(format!("for {}", printable(platform)));
+    }
+    if engine.hardware_compatible {
+        facts.push("for more than one kind of GPU".into());
+    }
+    facts.join(", ")
+}
+
+fn binding(binding: &Binding) -> Vec<String> {
+    let kind = if binding.is_input { "input" } else { "output" };
+    let size = |size: &i64| match size {
+        -1 => "?".into(),
+        size => size.to_string(),
+    };
+    let shape = binding.shape.as_ref().map(|shape| {
+        let sizes: Vec<String> = shape.iter().map(size).collect();
+        format!("[{}]", sizes.join(", "))
+    });
+    let host = match binding.on_host {
+        Some(true) => " on the host",
+        _ => "",
+    };
+    let dtype = binding.dtype.as_deref().map(printable).unwrap_or_default();
+    vec![
+        kind.into(),
+        printable(&binding.name),
+        format!("{dtype}{}{host}", shape.unwrap_or_default()),
+    ]
 }
 
 fn print_entries(data: &Data, out: &mut dyn Write) -> io::Result<()> {
@@ -310,6 +510,14 @@ fn needs(missing: &Missing) -> String {
         }
     }
     needs.join("; ")
+}
+
+/// Whether a delegate's backend is there, and works.
+fn usability(delegate: &Delegate) -> String {
+    match (delegate.available, delegate.works_here) {
+        (true, false) => "does not work here".into(),
+        (available, _) => availability(available),
+    }
 }
 
 fn availability(available: bool) -> String {

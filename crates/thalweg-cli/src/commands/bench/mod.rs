@@ -1,12 +1,16 @@
 //! `thalweg bench`: measures how long methods take.
 
+mod place;
+
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use thalweg::{Runtime, Value};
+use thalweg::{Device, RunOptions, Runtime, Schedule, Value};
 
+use self::place::{InputPlace, OutputPlace, Placed};
 use super::Verdict;
 use super::timing::Times;
 use crate::failure::{Failure, Result};
@@ -26,7 +30,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME")]
     method: Option<String>,
     #[arg(long = "input", value_name = "SPEC", help = HELP)]
-    inputs: Vec<Spec>,
+    specs: Vec<Spec>,
+    /// Where inputs are when a call begins
+    #[arg(long, value_name = "WHERE", value_enum, default_value_t = InputPlace::Host)]
+    inputs: InputPlace,
+    /// Where outputs are when a call ends. On a device, its stream is synchronized once after each
+    /// call, and times are until then; the time until the call returns is given, too
+    #[arg(long, value_name = "WHERE", value_enum, default_value_t = OutputPlace::Host)]
+    outputs: OutputPlace,
     /// A data file (.ptd) [default: the one beside the program]
     #[arg(long, value_name = "FILE")]
     data: Vec<PathBuf>,
@@ -53,7 +64,11 @@ struct Measured {
     load: Duration,
     first: Duration,
     times: Times,
+    /// Until the call returned, where the device may not have finished then.
+    alone: Option<Times>,
     memory: usize,
+    /// The devices that the method uses.
+    devices: Vec<String>,
 }
 
 /// Runs the command.
@@ -77,14 +92,27 @@ pub(crate) fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdic
 
 fn measure(arguments: &Arguments, runtime: &Runtime, source: &Source) -> Result<Measured> {
     let chosen = source.load(runtime, arguments.method.as_deref())?;
-    let prepared = source.inputs(&chosen, &arguments.inputs)?;
-    let inputs = prepared.inputs()?;
+    let prepared = source.inputs(&chosen, &arguments.specs)?;
     let start = Instant::now();
     let mut method = chosen.instance()?;
     let load = start.elapsed();
-    let mut call = || -> Result<Duration> {
+    let schedule = chosen.program.schedule(&chosen.info.name)?;
+    let devices = devices(runtime, &schedule)?;
+    let placed = Placed::new(arguments.inputs, &prepared.values, &schedule)?;
+    let lent = placed.lend()?;
+    let inputs = lent.inputs(&prepared.values)?;
+    let on_device = arguments.outputs == OutputPlace::Device;
+    if on_device && devices.is_empty() {
+        return Err(Failure::new(
+            "the method uses no device, so its outputs can only be on the host",
+        )
+        .hint("--outputs host"));
+    }
+    let options = RunOptions::new().device_outputs(on_device);
+    // The time until the call returned, and until the devices had finished.
+    let mut call = || -> Result<(Duration, Duration)> {
         let start = Instant::now();
-        method.run(&inputs).map_err(|error| {
+        method.run_with(&inputs, &options).map_err(|error| {
             let failure = Failure::from(error);
             if prepared.made_up() {
                 failure.hint(crate::input::MADE_UP)
@@ -92,20 +120,31 @@ fn measure(arguments: &Arguments, runtime: &Runtime, source: &Source) -> Result<
                 failure
             }
         })?;
-        Ok(start.elapsed())
+        let alone = start.elapsed();
+        if !on_device {
+            return Ok((alone, alone));
+        }
+        for device in &devices {
+            device.synchronize(device.default_stream())?;
+        }
+        Ok((alone, start.elapsed()))
     };
-    let first = call()?;
+    let (_, first) = call()?;
     for _ in 0..arguments.warmup {
         call()?;
     }
+    let mut alone = Vec::with_capacity(arguments.repeat.min(1 << 20));
     let mut times = Vec::with_capacity(arguments.repeat.min(1 << 20));
     for _ in 0..arguments.repeat {
-        times.push(call()?);
+        let (returned, finished) = call()?;
+        alone.push(returned);
+        times.push(finished);
     }
-    let describe = |(value, source): (&Value, &String)| {
-        format!("{} {source}", type_and_shape(value.as_output()))
+    let describe = |((value, source), place): ((&Value, &String), String)| {
+        format!("{} {source}, {place}", type_and_shape(value.as_output()))
     };
     let inputs = prepared.values.iter().zip(&prepared.sources);
+    let inputs = inputs.zip(placed.in_words());
     Ok(Measured {
         program: source.path.display().to_string(),
         method: chosen.info.name.clone(),
@@ -113,8 +152,17 @@ fn measure(arguments: &Arguments, runtime: &Runtime, source: &Source) -> Result<
         load,
         first,
         times: Times::new(times),
+        alone: on_device.then(|| Times::new(alone)),
         memory: method.memory_used(),
+        devices: devices.iter().map(|device| device.name()).collect(),
     })
+}
+
+/// The devices that a method uses.
+fn devices(runtime: &Runtime, schedule: &Schedule) -> Result<Vec<Arc<dyn Device>>> {
+    let devices = schedule.device_bytes.iter();
+    let devices = devices.map(|&(id, _)| runtime.device(id));
+    Ok(devices.collect::<thalweg::Result<_>>()?)
 }
 
 fn print_table(
@@ -146,13 +194,24 @@ fn print_table(
             "note: this build has debug assertions; measure with --release"
         )?;
     }
+    let on_device = arguments.outputs == OutputPlace::Device;
+    if on_device {
+        writeln!(
+            out,
+            "outputs stay on the device, whose stream is synchronized once after each call: times \
+             are until then; `call` is the median until the call returns"
+        )?;
+    }
     let heading = [
         "program", "method", "load", "first", "median", "p99", "best", "memory",
     ];
     let mut rows = vec![heading.map(String::from).to_vec()];
+    if on_device {
+        rows[0].push("call".into());
+    }
     rows.extend(all.iter().map(|measured| {
         let times = &measured.times;
-        vec![
+        let mut row = vec![
             measured.program.clone(),
             text::printable(&measured.method),
             text::duration(measured.load),
@@ -161,12 +220,18 @@ fn print_table(
             text::duration(times.p99()),
             text::duration(times.best()),
             text::bytes(measured.memory as u64),
-        ]
+        ];
+        let alone = measured.alone.as_ref();
+        row.extend(alone.map(|alone| text::duration(alone.median())));
+        row
     }));
     out.write_all(text::columns("", rows).as_bytes())?;
     for measured in all {
         for (index, input) in measured.inputs.iter().enumerate() {
             writeln!(out, "{} input {index}: {input}", measured.program)?;
+        }
+        for device in &measured.devices {
+            writeln!(out, "{} uses {device}", measured.program)?;
         }
     }
     if let Some(bytes) = peak_memory() {
@@ -187,7 +252,7 @@ fn print_json(
         .iter()
         .map(|measured| {
             let times = &measured.times;
-            json!({
+            let mut numbers = json!({
                 "program": measured.program,
                 "method": measured.method,
                 "inputs": measured.inputs,
@@ -199,7 +264,15 @@ fn print_json(
                 "best_us": micros(times.best()),
                 "mean_us": micros(times.mean()),
                 "memory_bytes": measured.memory,
-            })
+                "devices": measured.devices,
+            });
+            if let Some(alone) = &measured.alone {
+                numbers["call_alone_median_us"] = micros(alone.median()).into();
+                numbers["call_alone_p99_us"] = micros(alone.p99()).into();
+                numbers["call_alone_best_us"] = micros(alone.best()).into();
+                numbers["call_alone_mean_us"] = micros(alone.mean()).into();
+            }
+            numbers
         })
         .collect();
     let report = json!({
@@ -210,6 +283,8 @@ fn print_json(
             "threads": runtime.threads(),
             "repeat": arguments.repeat,
             "warmup": arguments.warmup,
+            "inputs": arguments.inputs.name(),
+            "outputs": arguments.outputs.name(),
         },
         "programs": programs,
         "peak_memory_bytes": peak_memory(),

@@ -1,0 +1,133 @@
+//! How a method would run here: which instructions do what, and what stays on devices.
+
+use serde::Serialize;
+use thalweg::{BroughtTo, How, KeptInfo, Program, Schedule, ScheduledStep};
+
+use crate::failure::with_causes;
+
+/// How a method runs, or why nobody can say.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Plan {
+    Known(Known),
+    Unknown { error: String },
+}
+
+/// How a method runs.
+#[derive(Debug, Serialize)]
+pub(super) struct Known {
+    /// How many copies between host and device the program asks for.
+    pub(super) copies: usize,
+    /// How many of these are not made.
+    pub(super) copies_not_made: usize,
+    pub(super) instructions: Vec<Instruction>,
+    /// What stays on a device from call to call.
+    pub(super) kept: Vec<Kept>,
+    pub(super) device_memory: Vec<DeviceMemory>,
+}
+
+/// An instruction.
+#[derive(Debug, Serialize)]
+pub(super) struct Instruction {
+    /// Its operator or delegate.
+    pub(super) name: String,
+    /// How it runs, in words.
+    pub(super) runs: String,
+    /// What is brought somewhere before it, if it is not there already.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) first: Vec<Brought>,
+}
+
+/// Something of what is kept, and where it is brought.
+#[derive(Debug, Serialize)]
+pub(super) struct Brought {
+    /// Its number among what is kept.
+    pub(super) kept: usize,
+    pub(super) to: String,
+}
+
+/// Something that stays on a device.
+#[derive(Debug, Serialize)]
+pub(super) struct Kept {
+    /// The name of the mutable buffer, if it is one with a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
+    pub(super) bytes: usize,
+    pub(super) device: String,
+}
+
+/// What an instance has on a device.
+#[derive(Debug, Serialize)]
+pub(super) struct DeviceMemory {
+    pub(super) device: String,
+    pub(super) bytes: usize,
+}
+
+/// The plan of a method. This loads its delegates.
+pub(super) fn of(program: &Program, method: &str) -> Plan {
+    match program.schedule(method) {
+        Ok(schedule) => Plan::Known(Known::of(&schedule)),
+        Err(error) => Plan::Unknown {
+            error: with_causes(&error),
+        },
+    }
+}
+
+impl Known {
+    fn of(schedule: &Schedule) -> Self {
+        let copies = || schedule.steps.iter().filter(|step| is_copy(step));
+        let instructions = schedule.steps.iter().map(|step| Instruction {
+            name: step.name.clone(),
+            runs: step.how.to_string(),
+            first: step
+                .brought
+                .iter()
+                .map(|&(kept, to)| Brought {
+                    kept,
+                    to: match (to, schedule.kept.get(kept)) {
+                        (BroughtTo::Device, Some(KeptInfo { device, .. })) => device.to_string(),
+                        (BroughtTo::Device, None) => "its device".into(),
+                        _ => "the host".into(),
+                    },
+                })
+                .collect(),
+        });
+        Self {
+            copies: copies().count(),
+            copies_not_made: copies().filter(|step| is_not_made(step.how)).count(),
+            instructions: instructions.collect(),
+            kept: schedule
+                .kept
+                .iter()
+                .map(|kept| Kept {
+                    name: kept.name.clone(),
+                    bytes: kept.bytes,
+                    device: kept.device.to_string(),
+                })
+                .collect(),
+            device_memory: schedule
+                .device_bytes
+                .iter()
+                .map(|&(device, bytes)| DeviceMemory {
+                    device: device.to_string(),
+                    bytes,
+                })
+                .collect(),
+        }
+    }
+
+    /// What something that is kept is called.
+    pub(super) fn kept_name(&self, kept: usize) -> &str {
+        let name = self.kept.get(kept).and_then(|kept| kept.name.as_deref());
+        name.unwrap_or("a buffer without a name")
+    }
+}
+
+/// Whether the program asks for a copy between host and device.
+fn is_copy(step: &ScheduledStep) -> bool {
+    step.name.starts_with("et_copy::")
+}
+
+fn is_not_made(how: How) -> bool {
+    matches!(how, How::NotCopied | How::Nowhere)
+}

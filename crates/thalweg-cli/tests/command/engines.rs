@@ -1,0 +1,375 @@
+//! Programs with TensorRT engines, which the stand-ins of the driver and of TensorRT run.
+
+use std::path::Path;
+
+use thalweg::format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
+use thalweg::tensorrt::{Binding, Container, Metadata, NAME};
+use thalweg::{DeviceId, DeviceKind};
+use thalweg_simgpu::Sim;
+use thalweg_simgpu::nvinfer::{DType, EngineSpec, ProfileSpec};
+
+use super::{Ran, path, thalweg_in};
+
+/// Runs the command where the driver and TensorRT are the stand-ins.
+pub(super) fn with_gpu<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Ran {
+    let library = Sim::path().as_os_str();
+    thalweg_in(
+        &[("THALWEG_CUDA", library), ("THALWEG_TENSORRT", library)],
+        arguments,
+    )
+}
+
+/// Runs the command where there are neither a driver nor TensorRT.
+pub(super) fn without_gpu<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Ran {
+    let nowhere = "/nowhere/lib.so".as_ref();
+    thalweg_in(
+        &[("THALWEG_CUDA", nowhere), ("THALWEG_TENSORRT", nowhere)],
+        arguments,
+    )
+}
+
+/// The payload of an engine that computes `y = 3 x + 1`, with two profiles.
+fn payload() -> Vec<u8> {
+    let profile = |largest| {
+        ProfileSpec::new()
+            .shape("x", &[1, 8], &[2, 8], &[largest, 8])
+            .scratch(4096)
+    };
+    let engine = EngineSpec::new()
+        .input("x", DType::F32, &[-1, 8])
+        .output_like("y", "x")
+        .profile(profile(4))
+        .profile(profile(64))
+        .affine("y", &[(3.0, "x")], 1.0)
+        .to_bytes();
+    let binding = |name: &str, is_input| Binding {
+        name: name.into(),
+        dtype: "float32".into(),
+        shape: vec![-1, 8],
+        is_input,
+    };
+    let metadata = Metadata {
+        io_bindings: vec![binding("x", true), binding("y", false)],
+        target_platform: format!("linux_{}", std::env::consts::ARCH),
+        ..Metadata::default()
+    };
+    let engine = &engine;
+    Container { metadata, engine }.to_bytes().unwrap()
+}
+
+/// Writes a program that runs the engine twice, by way of the host, as exporters write it: two
+/// copies to the device and two to the host, of which one each is needed.
+pub(super) fn write_program(path: &Path) {
+    write_program_of(path, &[payload(), payload()]);
+}
+
+/// Writes a program whose first engine is none.
+fn write_broken_program(path: &Path) {
+    write_program_of(path, &[b"no engine".to_vec(), payload()]);
+}
+
+fn write_program_of(path: &Path, payloads: &[Vec<u8>]) {
+    let mut program = ProgramBuilder::new();
+    let mut method = MethodBuilder::new("forward");
+    let arena = method.arena(DeviceId {
+        kind: DeviceKind::Cuda,
+        index: 0,
+    });
+    let sizes = [4, 8];
+    let mut host = method.tensor(ScalarType::Float, &sizes);
+    method.input(host);
+    for payload in payloads {
+        let payload = program.payload(payload.clone());
+        let delegate = method.delegate(NAME, payload, &[]);
+        let from = method.tensor_in(arena, ScalarType::Float, &sizes);
+        method.call("et_copy::_h2d_copy.out", &[host, from, from]);
+        let to = method.tensor_in(arena, ScalarType::Float, &sizes);
+        method.call_delegate(delegate, &[from, to]);
+        host = method.tensor(ScalarType::Float, &sizes);
+        method.call("et_copy::_d2h_copy.out", &[to, host, host]);
+    }
+    method.output(host);
+    program.method(method);
+    let program = program.build().unwrap();
+    let bytes = program.to_bytes(&WriteOptions::default()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_plan_says_which_copies_are_not_made_and_what_a_device_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_program(&program);
+    let text = with_gpu(&["inspect", "--plan", path(&program)]).ok();
+    assert!(text.contains("method forward: runs here"), "{text}");
+    assert!(
+        text.contains("plan: 2 of 4 copies between host and devices are not made\n"),
+        "{text}"
+    );
+    assert!(text.contains("delegate 1 (TensorRTBackend)"), "{text}");
+    let json = with_gpu(&["inspect", "--plan", "--json", path(&program)]).json();
+    let plan = &json["methods"][0]["plan"];
+    assert_eq!(plan["copies"], 4);
+    assert_eq!(plan["copies_not_made"], 2);
+    let runs = plan["instructions"].as_array().unwrap().iter();
+    let runs: Vec<_> = runs.map(|it| it["runs"].as_str().unwrap()).collect();
+    assert_eq!(
+        runs,
+        [
+            "copied to cuda:0, unless input 0 is there",
+            "by its backend",
+            "not copied",
+            "not copied",
+            "by its backend",
+            "copied from cuda:0",
+        ]
+    );
+    assert_eq!(plan["device_memory"][0]["device"], "cuda:0");
+    assert!(plan["device_memory"][0]["bytes"].as_u64().unwrap() >= 3 * 128);
+}
+
+#[test]
+fn what_is_missing_is_named_with_the_reason_everywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_program(&program);
+    let json = without_gpu(&["inspect", "--plan", "--json", path(&program)]).json();
+    let method = &json["methods"][0];
+    assert_eq!(json["runs_here"], false);
+    assert_eq!(method["missing"]["backends"][0], NAME);
+    assert_eq!(method["missing"]["devices"][0], "cuda:0");
+    let reasons = method["missing"]["reasons"].as_array().unwrap();
+    assert!(reasons.iter().all(|reason| {
+        let reason = reason.as_str().unwrap();
+        reason.contains("/nowhere/lib.so (from THALWEG_CUDA)")
+    }));
+    assert_eq!(reasons.len(), 2);
+    assert_eq!(method["delegates"][0]["available"], true);
+    assert_eq!(method["delegates"][0]["works_here"], false);
+    assert!(method["plan"]["error"].is_string());
+
+    let why = "  cuda:0: no CUDA driver was found; looked at /nowhere/lib.so (from THALWEG_CUDA)";
+    let text = without_gpu(&["inspect", "--plan", path(&program)]).ok();
+    assert!(text.contains(&format!("\n{why}")), "{text}");
+    assert!(text.contains("does not work here"), "{text}");
+    // Not once more below.
+    assert_eq!(text.matches(why).count(), 1, "{text}");
+    let message = without_gpu(&["run", path(&program)]).refused();
+    assert!(message.contains(why), "{message}");
+}
+
+#[test]
+fn an_engine_is_described_by_its_container_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_program(&program);
+    let json = without_gpu(&["inspect", "--json", path(&program)]).json();
+    let engine = &json["methods"][0]["delegates"][0]["engine"];
+    assert_eq!(engine["device"], 0);
+    assert_eq!(
+        engine["platform"],
+        format!("linux_{}", std::env::consts::ARCH)
+    );
+    assert_eq!(engine["hardware_compatible"], false);
+    assert_eq!(engine["bindings"][0]["name"], "x");
+    assert_eq!(engine["bindings"][0]["is_input"], true);
+    assert_eq!(engine["bindings"][1]["dtype"], "float32");
+    assert_eq!(engine["bindings"][1]["shape"], serde_json::json!([-1, 8]));
+    assert!(engine["engine_bytes"].as_u64().unwrap() > 0);
+    assert!(engine["tensorrt"].is_null());
+    let reason = engine["not_shown"].as_str().unwrap();
+    assert!(reason.contains("/nowhere/lib.so"), "{reason}");
+    let text = without_gpu(&["inspect", path(&program)]).ok();
+    assert!(text.contains("input   x  float32[?, 8]"), "{text}");
+    let why = "profiles and weights are not shown: no CUDA driver was found";
+    assert_eq!(text.matches(why).count(), 1, "{text}");
+    assert!(text.contains("for the same reason"), "{text}");
+}
+
+#[test]
+fn tensorrt_says_what_an_engine_takes_where_it_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_program(&program);
+    let json = with_gpu(&["inspect", "--json", path(&program)]).json();
+    let engine = &json["methods"][0]["delegates"][1]["engine"];
+    assert!(engine["not_shown"].is_null());
+    let described = &engine["tensorrt"];
+    assert_eq!(described["bindings"][0]["dtype"], "f32");
+    assert_eq!(described["bindings"][0]["on_host"], false);
+    let profiles = described["profiles"].as_array().unwrap();
+    assert_eq!(profiles.len(), 2);
+    assert_eq!(profiles[1]["scratch_bytes"], 4096);
+    let range = &profiles[1]["inputs"][0];
+    assert_eq!(range["input"], "x");
+    assert_eq!(range["min"], serde_json::json!([1, 8]));
+    assert_eq!(range["opt"], serde_json::json!([2, 8]));
+    assert_eq!(range["max"], serde_json::json!([64, 8]));
+    let text = with_gpu(&["inspect", path(&program)]).ok();
+    assert!(
+        text.contains("profile 1: up to 4.0 KiB of scratch"),
+        "{text}"
+    );
+    assert!(text.contains("x  [1 to 64, 8]  best at [2, 8]"), "{text}");
+}
+
+#[test]
+fn a_broken_engine_has_its_error_and_the_rest_is_described() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_broken_program(&program);
+    let json = with_gpu(&["inspect", "--json", path(&program)]).json();
+    let delegates = &json["methods"][0]["delegates"];
+    let error = delegates[0]["engine"]["error"].as_str().unwrap();
+    assert!(error.contains("not a TensorRT container"), "{error}");
+    assert!(delegates[1]["engine"]["tensorrt"].is_object());
+    let text = with_gpu(&["inspect", path(&program)]).ok();
+    assert!(
+        text.contains("cannot be read: not a TensorRT container"),
+        "{text}"
+    );
+    assert!(text.contains("profile 1"), "{text}");
+}
+
+#[test]
+fn the_doctor_says_which_devices_there_are_and_that_tensorrt_works_there() {
+    let report = with_gpu(&["doctor", "--json"]).json();
+    let cuda = &report["cuda"];
+    assert_eq!(cuda["search"][0]["found"], true);
+    assert_eq!(cuda["version"], "13.0");
+    let device = &cuda["devices"][0];
+    assert_eq!(device["device"], "cuda:0");
+    assert_eq!(device["compute_capability"], "9.0");
+    assert_eq!(device["memory_bytes"], 8u64 << 30);
+    assert!(device["free_bytes"].as_u64().unwrap() <= 8 << 30);
+    assert!(!device["name"].as_str().unwrap().is_empty());
+    let tensorrt = &report["tensorrt"];
+    assert_eq!(tensorrt["search"][0]["found"], true);
+    assert!(tensorrt["version"].as_str().unwrap().starts_with("10."));
+    assert_eq!(tensorrt["flavor"], "TensorRT");
+    assert_eq!(tensorrt["works_on"], "cuda:0");
+    let backend = &report["backends"][0];
+    assert_eq!(
+        (&backend["name"], &backend["works"]),
+        (&NAME.into(), &true.into())
+    );
+    let text = with_gpu(&["doctor"]).ok();
+    assert!(text.contains("CUDA driver: for CUDA 13.0\n"), "{text}");
+    assert!(text.contains("  works on cuda:0\n"), "{text}");
+    assert!(text.contains("TensorRTBackend: works\n"), "{text}");
+}
+
+#[test]
+fn the_doctor_names_every_place_and_says_how_to_get_what_is_missing() {
+    let report = without_gpu(&["doctor", "--json"]).json();
+    for library in ["cuda", "tensorrt"] {
+        let attempts = report[library]["search"].as_array().unwrap();
+        assert_eq!(attempts.len(), 1, "a file that is named is the only place");
+        assert_eq!(attempts[0]["found"], false);
+        let place = attempts[0]["place"].as_str().unwrap();
+        assert!(place.contains("/nowhere/lib.so"), "{place}");
+        let advice = report[library]["advice"].as_str().unwrap();
+        assert!(advice.contains("install"), "{advice}");
+    }
+    let backend = &report["backends"][0];
+    assert_eq!(
+        (&backend["name"], &backend["works"]),
+        (&NAME.into(), &false.into())
+    );
+    assert!(
+        backend["why_not"]
+            .as_str()
+            .unwrap()
+            .contains("/nowhere/lib.so")
+    );
+    let text = without_gpu(&["doctor"]).ok();
+    assert!(
+        text.contains("TensorRT: none that can be used\n  failed /nowhere/lib.so"),
+        "{text}"
+    );
+    assert!(text.contains("  try: install TensorRT"), "{text}");
+}
+
+#[test]
+fn the_doctor_looks_for_tensorrt_also_without_a_device() {
+    let nowhere = "/nowhere/lib.so".as_ref();
+    let library = Sim::path().as_os_str();
+    let environment = [("THALWEG_CUDA", nowhere), ("THALWEG_TENSORRT", library)];
+    let report = thalweg_in(&environment, &["doctor", "--json"]).json();
+    let tensorrt = &report["tensorrt"];
+    assert_eq!(tensorrt["search"][0]["found"], true);
+    assert!(tensorrt["works_on"].is_null());
+    assert_eq!(tensorrt["why_not"], "there is no device to try it on");
+}
+
+/// Makes a program with a recorded answer.
+fn write_case(folder: &Path) {
+    write_program(&folder.join("model.pte"));
+    let record = serde_json::json!({
+        "tolerance": 0, "rtol": 0, "stateful": false,
+        "methods": {"forward": [{
+            "inputs": [{"file": "x.bin", "dtype": "f32", "shape": [4, 8]}],
+            "outputs": [{"file": "y.bin", "dtype": "f32", "shape": [4, 8]}],
+        }]},
+    });
+    let bytes = |number: fn(f32) -> f32| -> Vec<u8> {
+        let numbers = (0..32u8).map(|x| number(x.into()));
+        numbers.flat_map(f32::to_le_bytes).collect()
+    };
+    std::fs::write(folder.join("case.json"), record.to_string()).unwrap();
+    std::fs::write(folder.join("x.bin"), bytes(|x| x)).unwrap();
+    std::fs::write(folder.join("y.bin"), bytes(|x| 9.0 * x + 4.0)).unwrap();
+}
+
+#[test]
+fn recorded_answers_of_engines_are_verified_and_else_skipped_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    write_case(folder.path());
+    let out = with_gpu(&["verify", path(folder.path()), "--repeat", "4"]).ok();
+    assert!(out.contains("1 passed, 0 failed, 0 skipped"), "{out}");
+    let out = without_gpu(&["verify", path(folder.path())]).ok();
+    assert!(out.contains("TensorRTBackend"), "{out}");
+    assert!(out.contains("cuda:0: no CUDA driver was found"), "{out}");
+    assert!(out.contains("0 passed, 0 failed, 1 skipped"), "{out}");
+}
+
+#[test]
+fn inputs_and_outputs_are_measured_where_they_are_asked_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_program(&program);
+    for (inputs, place) in [
+        ("host", "on the host"),
+        ("pinned", "pinned on the host"),
+        ("device", "on cuda:0"),
+    ] {
+        for outputs in ["host", "device"] {
+            let arguments = [
+                "bench",
+                path(&program),
+                "--inputs",
+                inputs,
+                "--outputs",
+                outputs,
+            ];
+            let arguments = [&arguments[..], &["--repeat", "3", "--warmup", "1"]].concat();
+            let json = with_gpu(&[&arguments[..], &["--json"]].concat()).json();
+            assert_eq!(json["options"]["inputs"], inputs);
+            assert_eq!(json["options"]["outputs"], outputs);
+            let measured = &json["programs"][0];
+            assert_eq!(measured["calls"], 3);
+            let input = measured["inputs"][0].as_str().unwrap();
+            assert!(input.ends_with(&format!(", {place}")), "{input}");
+            let device = measured["devices"][0].as_str().unwrap();
+            assert!(device.starts_with("device 0: "), "{device}");
+            let alone = measured["call_alone_median_us"].as_f64();
+            assert_eq!(alone.is_some(), outputs == "device");
+            assert!(alone.unwrap_or(0.0) <= measured["p99_us"].as_f64().unwrap());
+            let text = with_gpu(&arguments).ok();
+            assert!(text.contains(&format!("input 0: {input}\n")), "{text}");
+            assert!(text.contains(&format!(" uses {device}")), "{text}");
+            let says = text.contains("synchronized once after each call");
+            assert_eq!(says, outputs == "device", "{text}");
+        }
+    }
+}
