@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use thalweg::format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
-use thalweg::tensorrt::{Binding, Container, Metadata, NAME};
+use thalweg::format::{
+    ExtraTensorInfo, MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions,
+};
+use thalweg::tensorrt::{Alias, AliasKind, Binding, Container, Metadata, NAME};
 use thalweg::{DeviceId, DeviceKind};
 use thalweg_simgpu::Sim;
 use thalweg_simgpu::nvinfer::{DType, EngineSpec, ProfileSpec};
@@ -372,4 +374,102 @@ fn inputs_and_outputs_are_measured_where_they_are_asked_to_be() {
             assert_eq!(says, outputs == "device", "{text}");
         }
     }
+}
+
+/// Writes a program whose engine updates a named buffer by way of the host.
+fn write_stateful_program(path: &Path) {
+    let mut program = ProgramBuilder::new();
+    let payload = program.payload(payload());
+    let mut method = MethodBuilder::new("forward");
+    let arena = method.arena(DeviceId {
+        kind: DeviceKind::Cuda,
+        index: 0,
+    });
+    let sizes = [4, 8];
+    let cache = method.tensor(ScalarType::Float, &sizes);
+    if let Value::Tensor(tensor) = &mut method.edit().values[cache as usize] {
+        tensor.extra = Some(ExtraTensorInfo {
+            fully_qualified_name: Some("cache".into()),
+            ..ExtraTensorInfo::default()
+        });
+    }
+    let from = method.tensor_in(arena, ScalarType::Float, &sizes);
+    let to = method.tensor_in(arena, ScalarType::Float, &sizes);
+    let result = method.tensor(ScalarType::Float, &sizes);
+    let no = method.bool(false);
+    method.call("et_copy::_h2d_copy.out", &[cache, from, from]);
+    let delegate = method.delegate(NAME, payload, &[]);
+    method.call_delegate(delegate, &[from, to]);
+    method.call("et_copy::_d2h_copy.out", &[to, result, result]);
+    method.call("aten::copy_", &[cache, result, no, cache]);
+    method.output(result);
+    program.method(method);
+    let program = program.build().unwrap();
+    let bytes = program.to_bytes(&WriteOptions::default()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_plan_names_what_stays_on_a_device_and_when_it_is_brought_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_stateful_program(&program);
+    let json = with_gpu(&["inspect", "--plan", "--json", path(&program)]).json();
+    let plan = &json["methods"][0]["plan"];
+    let kept = serde_json::json!([{"name": "cache", "bytes": 128, "device": "cuda:0"}]);
+    assert_eq!(plan["kept"], kept, "{plan:#}");
+    let first = serde_json::json!([{"kept": 0, "to": "cuda:0"}]);
+    let brought = plan["instructions"].as_array().unwrap().iter();
+    assert_eq!(brought.filter(|it| it["first"] == first).count(), 1);
+    let text = with_gpu(&["inspect", "--plan", path(&program)]).ok();
+    assert!(text.contains("first: cache to cuda:0\n"), "{text}");
+    assert!(
+        text.contains("  stays on devices from call to call\n    cache  128 B  on cuda:0\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_container_says_who_built_the_engine_and_for_what() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    let binding = |name: &str, is_input| Binding {
+        name: name.into(),
+        is_input,
+        ..Binding::default()
+    };
+    let mut engine = [0; 40];
+    engine[..4].copy_from_slice(b"ftrt");
+    engine[24..28].copy_from_slice(&[10, 6, 0, 26]);
+    let container = Container {
+        metadata: Metadata {
+            io_bindings: vec![binding("cache", true), binding("cache_out", false)],
+            aliased_io: vec![Alias {
+                output: "cache_out".into(),
+                input: "cache".into(),
+                kind: AliasKind::User,
+            }],
+            hardware_compatible: true,
+            device_id: 3,
+            ..Metadata::default()
+        },
+        engine: &engine,
+    };
+    write_program_of(&program, &[container.to_bytes().unwrap()]);
+    let text = without_gpu(&["inspect", path(&program)]).ok();
+    let facts =
+        "engine of 40 B, built by TensorRT 10.6.0, for device 3, for more than one kind of GPU";
+    assert!(text.contains(facts), "{text}");
+    assert!(
+        text.contains("cache_out is the memory of cache, says the exporter"),
+        "{text}"
+    );
+    // The stand-in has no such device, and says so.
+    let json = with_gpu(&["inspect", "--json", path(&program)]).json();
+    let engine = &json["methods"][0]["delegates"][0]["engine"];
+    assert_eq!(engine["built_by"], "10.6.0");
+    assert_eq!(engine["aliases"][0]["said_by"], "exporter");
+    assert!(engine["bindings"][0]["dtype"].is_null());
+    let reason = engine["not_shown"].as_str().unwrap();
+    assert!(reason.contains("device 3"), "{reason}");
 }

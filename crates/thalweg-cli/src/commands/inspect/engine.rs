@@ -5,6 +5,8 @@
 )]
 
 use serde::Serialize;
+#[cfg(not(target_os = "linux"))]
+use thalweg::format::Delegate;
 
 /// An engine, or why the payload has none.
 #[derive(Debug, Serialize)]
@@ -107,7 +109,10 @@ mod look {
     use std::cell::OnceCell;
 
     use thalweg::cuda::Driver;
-    use thalweg::tensorrt::{AliasKind, ContainerInfo, EngineInfo, NAME, Options, TensorRt};
+    use thalweg::format::Delegate;
+    use thalweg::tensorrt::{
+        AliasKind, ContainerInfo, EngineInfo, NAME, Options, TensorRt, WEIGHT_STREAMING_BUDGET,
+    };
 
     use super::{Alias, Binding, Contained, Described, Engine, Profile, Range, Seen};
     use crate::failure::with_causes;
@@ -118,20 +123,34 @@ mod look {
 
     impl Looker {
         /// What is in a payload; nothing if the backend is another one.
-        pub(in super::super) fn look(&self, backend: &str, payload: &[u8]) -> Option<Engine> {
-            if backend != NAME {
+        pub(in super::super) fn look(
+            &self,
+            delegate: &Delegate<'_>,
+            payload: &[u8],
+        ) -> Option<Engine> {
+            if delegate.backend != NAME {
                 return None;
             }
             Some(match ContainerInfo::of(payload) {
-                Ok(info) => Engine::Readable(Box::new(self.contained(info, payload))),
+                Ok(info) => {
+                    let mut specs = delegate.compile_specs.iter();
+                    let budget = specs.find(|spec| spec.key == WEIGHT_STREAMING_BUDGET);
+                    let budget = budget.map(|spec| &*spec.value);
+                    Engine::Readable(Box::new(self.contained(info, payload, budget)))
+                }
                 Err(error) => Engine::Broken {
                     error: with_causes(&error),
                 },
             })
         }
 
-        fn contained(&self, info: ContainerInfo, payload: &[u8]) -> Contained {
-            let seen = match self.described(payload) {
+        fn contained(
+            &self,
+            info: ContainerInfo,
+            payload: &[u8],
+            budget: Option<&[u8]>,
+        ) -> Contained {
+            let seen = match self.described(payload, budget) {
                 Ok(info) => Seen::TensorRt(described(info)),
                 Err(reason) => Seen::NotShown(reason),
             };
@@ -172,14 +191,14 @@ mod look {
             }
         }
 
-        fn described(&self, payload: &[u8]) -> Result<EngineInfo, String> {
+        fn described(&self, payload: &[u8], budget: Option<&[u8]>) -> Result<EngineInfo, String> {
             let find = || {
                 let driver = Driver::open(None).map_err(|error| with_causes(&error))?;
                 let found = TensorRt::find(&driver, &Options::new());
                 found.map_err(|error| with_causes(&error))
             };
             let tensorrt = self.0.get_or_init(find).as_ref().map_err(Clone::clone)?;
-            let info = tensorrt.describe(payload);
+            let info = tensorrt.describe(payload, budget);
             info.map_err(|error| with_causes(&error))
         }
     }
@@ -233,7 +252,7 @@ pub(super) struct Looker;
 
 #[cfg(not(target_os = "linux"))]
 impl Looker {
-    pub(super) fn look(&self, _backend: &str, _payload: &[u8]) -> Option<Engine> {
+    pub(super) fn look(&self, _delegate: &Delegate<'_>, _payload: &[u8]) -> Option<Engine> {
         None
     }
 }

@@ -186,7 +186,7 @@ pub(super) fn describe(
             format::DelegateData::Segment(index) => format!("segment {index}"),
         },
         compile_specs: delegate.compile_specs.iter().map(compile_spec).collect(),
-        engine: engines.look(&delegate.backend, payload(delegate)),
+        engine: engines.look(delegate, payload(delegate)),
     };
     let meta = method.container_meta.as_ref();
     let input_tree = meta.and_then(|meta| meta.inputs.as_deref());
