@@ -164,6 +164,29 @@ fn parts_of_parts_that_the_host_reads_are_copied_as_one() {
 }
 
 #[test]
+fn another_name_for_an_input_is_the_input() {
+    let mut m = Maker::new();
+    let x = m.host(4);
+    m.forward.input(x);
+    let same = m.clone_of(x, 4);
+    let same = m.clone_of(same, 4);
+    let y = m.hop(same, 4);
+    let z = m.hop(x, 4);
+    m.forward.output(y);
+    m.forward.output(z);
+    let program = m.build();
+    assert_eq!(transfers(&program, &[1.0; 8]), [1, 2]);
+    let (mut method, device, shared) = load_on_device(&program, false);
+    for _ in 0..2 {
+        let before = shared.downloads.load(Ordering::Relaxed);
+        let answers = run_on_device(&mut method, &device, &[1.0; 8]);
+        assert_eq!(answers, [[2.0; 8], [2.0; 8]]);
+        // Those that the test makes to look at the outputs.
+        assert_eq!(shared.downloads.load(Ordering::Relaxed) - before, 2);
+    }
+}
+
+#[test]
 fn what_the_device_has_is_joined_there() {
     let mut m = Maker::new();
     let x = m.host(4);

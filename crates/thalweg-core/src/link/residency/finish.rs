@@ -13,6 +13,7 @@ impl Follower<'_> {
     /// Places the buffers, and says so in the instructions. `None` if that takes much more memory
     /// than was planned.
     pub(super) fn finish(mut self, executions: &mut Vec<Execution>) -> Option<Places> {
+        self.make_inputs()?;
         let offsets = place(self.plan, &self.buffers)?;
         let mut places = Places::default();
         let mut arenas: HashMap<StorageId, usize> = HashMap::new();
@@ -41,7 +42,7 @@ impl Follower<'_> {
                 storage, offset, ..
             } = &mut self.executions[moved.step]
             {
-                (*storage, *offset) = at(moved.part);
+                (*storage, *offset) = at(moved.part?);
             }
         }
         for copy in &self.copies {
@@ -83,6 +84,28 @@ impl Follower<'_> {
         places.steps_before = self.steps_before;
         *executions = self.executions;
         Some(places)
+    }
+
+    /// Where the host has an input in its place, it also makes what is only another name for it: the
+    /// copy to a device then starts there, and the input's place may have been used for something
+    /// else by then.
+    fn make_inputs(&mut self) -> Option<()> {
+        for index in 0..self.moves.len() {
+            let moved = &self.moves[index];
+            if moved.part.is_some() {
+                continue;
+            }
+            let mut root = moved.source;
+            while let Some(Source::Part { step, .. }) = root {
+                root = self.moved_at(step)?.source;
+            }
+            if let Some(Source::Input(input)) = root
+                && self.inputs_on_host[input]
+            {
+                self.executions[moved.step] = moved.on_host;
+            }
+        }
+        Some(())
     }
 
     /// The storage and offset at which each buffer starts.

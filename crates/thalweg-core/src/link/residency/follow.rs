@@ -295,7 +295,11 @@ impl<'p> Follower<'p> {
         {
             let part = self.buffer(device, to, Home::Input(input, to));
             self.input_buffers.insert(input, part.buffer);
-            self.shadows[shadow].on_device = Some((device, part));
+            for shadow in &mut self.shadows {
+                if shadow.input == Some(input) && shadow.on_device.is_none() {
+                    shadow.on_device = Some((device, part));
+                }
+            }
             self.executions[self.now] = Execution::UploadInput { device, input };
             return Some(());
         }
@@ -550,7 +554,7 @@ impl<'p> Follower<'p> {
             step: self.now,
             source: None,
             device,
-            part: whole,
+            part: Some(whole),
             on_host: self.executions[self.now],
             by_host: false,
         });
@@ -561,6 +565,47 @@ impl<'p> Follower<'p> {
             since: None,
             source: Some(Source::Part { step: self.now, to }),
             input: None,
+        });
+        Some(true)
+    }
+
+    /// All of an input becomes another value: that is the input, too.
+    fn moves_input(&mut self, range: &Region, to: ValueId, target: &Region) -> Option<bool> {
+        let whole = |shadow: &&Shadow| shadow.region == *range && shadow.on_device.is_none();
+        let found = self.shadows.iter().find(whole);
+        let Some(&Shadow {
+            input: Some(input),
+            source: Some(source),
+            ..
+        }) = found
+        else {
+            return Some(false);
+        };
+        if self.input_buffers.contains_key(&input)
+            || range.overlaps(target)
+            || !self.is_planned(to)?
+            || self.is_moving(target)
+            || self.kept(target).is_some()
+        {
+            return Some(false);
+        }
+        self.use_region(range);
+        self.write_region(target)?;
+        self.moves.push(Move {
+            step: self.now,
+            source: Some(source),
+            device: 0,
+            part: None,
+            on_host: self.executions[self.now],
+            by_host: true,
+        });
+        self.executions[self.now] = Execution::Nothing;
+        self.learn(Shadow {
+            region: target.clone(),
+            on_device: None,
+            since: None,
+            source: Some(Source::Part { step: self.now, to }),
+            input: Some(input),
         });
         Some(true)
     }
@@ -585,7 +630,7 @@ impl<'p> Follower<'p> {
                 (on_device, since, shadow.region.clone(), shadow.source)
             });
         let Some((Some((device, whole)), since, region, known)) = found else {
-            return Some(false);
+            return self.moves_input(&range, to, &target);
         };
         // What is kept is a value of its own until it is written.
         let since = match known {
@@ -634,7 +679,7 @@ impl<'p> Follower<'p> {
             step: self.now,
             source: Some(source),
             device,
-            part,
+            part: Some(part),
             on_host: self.executions[self.now],
             by_host,
         });

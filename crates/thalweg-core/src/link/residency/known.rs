@@ -80,7 +80,8 @@ pub(super) struct Move {
     /// Where that comes from; `None` if from several values.
     pub(super) source: Option<Source>,
     pub(super) device: usize,
-    pub(super) part: Part,
+    /// What is moved, if a device has it yet; else it is an input.
+    pub(super) part: Option<Part>,
     /// How it runs on the host, once that has the source.
     pub(super) on_host: Execution,
     /// Whether the host gets the value by running it, rather than by a copy from the device.
