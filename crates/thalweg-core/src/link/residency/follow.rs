@@ -162,6 +162,20 @@ impl<'p> Follower<'p> {
         self.end()
     }
 
+    /// How many copies between host and device the instructions make.
+    pub(super) fn copies_made(&self) -> usize {
+        let copies = |execution: &&Execution| {
+            matches!(
+                execution,
+                Execution::Upload(_)
+                    | Execution::UploadInput { .. }
+                    | Execution::Download(_)
+                    | Execution::Fetch { .. }
+            )
+        };
+        self.executions.iter().filter(copies).count()
+    }
+
     /// What the program leaves behind: buffers that last, and outputs.
     fn end(&mut self) -> Option<()> {
         // What lasts comes first, and outputs that the device does not have as they are, so that

@@ -109,6 +109,41 @@ impl Follower<'_> {
         candidates
     }
 
+    /// How many copies between host and device what is kept takes in each call but the first.
+    pub(super) fn kept_traffic(&self) -> Vec<usize> {
+        let mut steps = self.steps_before.clone();
+        steps.sort_by_key(|step| step.before);
+        let traffic = |kept: usize| {
+            let (mut host, mut device, mut copies) = (true, false, 0);
+            for _ in 0..2 {
+                copies = 0;
+                for step in &steps {
+                    let What::Keep(k, action) = step.what else {
+                        continue;
+                    };
+                    match action {
+                        _ if k != kept => {}
+                        KeptAction::ToDevice => {
+                            copies += usize::from(!device);
+                            device = true;
+                        }
+                        KeptAction::ToHost => {
+                            copies += usize::from(!host);
+                            host = true;
+                        }
+                        KeptAction::DeviceWrites => host &= !device,
+                        KeptAction::HostWrites => device &= !host,
+                        KeptAction::DeviceOnly => (host, device) = (false, true),
+                        KeptAction::HostOnly => (host, device) = (true, false),
+                        KeptAction::AddHost => host = true,
+                    }
+                }
+            }
+            copies
+        };
+        (0..self.keeping.len()).map(traffic).collect()
+    }
+
     /// A device has what is written to memory that is kept there: it is written there, too.
     /// Whether that is so.
     ///

@@ -196,6 +196,8 @@ pub(super) fn without_needless_copies(
     let mut kept: Vec<Candidate> = Vec::new();
     let mut refused: HashSet<Candidate> = HashSet::new();
     let mut unaliased: HashSet<(usize, usize)> = HashSet::new();
+    // How many copies there are if nothing is kept.
+    let mut most = usize::MAX;
     for _ in 0..MOST_ATTEMPTS {
         let mut follower = Follower::new(search, executions, &kept, &unaliased);
         let followed = follower.follow();
@@ -203,10 +205,26 @@ pub(super) fn without_needless_copies(
             (Some(()), _) => {
                 // What lasts is known only at the end of the first pass.
                 let found = follower.candidates(&refused);
-                if found.iter().all(|candidate| kept.contains(candidate)) {
-                    return follower.finish(executions).unwrap_or_default();
+                let traffic = follower.kept_traffic();
+                let copies = follower.copies_made() + traffic.iter().sum::<usize>();
+                if kept.is_empty() {
+                    most = copies;
                 }
-                kept = found;
+                if found.iter().any(|candidate| !kept.contains(candidate)) {
+                    kept = found;
+                    continue;
+                }
+                // What goes to and fro between host and device is better left on the host.
+                let worst = traffic
+                    .iter()
+                    .enumerate()
+                    .max_by_key(|(_, traffic)| **traffic);
+                match worst {
+                    Some((k, &traffic)) if copies > most && traffic > 0 => {
+                        refused.insert(kept.remove(k));
+                    }
+                    _ => return follower.finish(executions).unwrap_or_default(),
+                }
             }
             (None, Some(Blame::Kept(candidate))) => {
                 kept.retain(|other| *other != candidate);
