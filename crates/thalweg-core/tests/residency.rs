@@ -186,6 +186,47 @@ fn another_name_for_an_input_is_the_input() {
     }
 }
 
+/// Three layers, each on fewer rows, in memory that is used again and again: so does an exporter plan.
+fn shrinking(look_back: bool) -> [usize; 2] {
+    let mut m = Maker::new();
+    let x = m.host_at(8, 64);
+    m.forward.input(x);
+    let (mut from, mut offset, mut rows) = (x, 0, 8);
+    let mut first = None;
+    for _ in 0..3 {
+        let up = m.upload(from, rows);
+        let out = m.increment(up, rows);
+        let down = m.host_at(rows, offset);
+        m.forward.call(DOWNLOAD, &[out, down, down]);
+        first = first.or(Some(down));
+        offset = 64 - offset;
+        rows /= 2;
+        let start = m.forward.int(0);
+        from = m.host_at(rows, offset);
+        m.forward.call("t::rows.out", &[down, start, from, from]);
+        offset = 64 - offset;
+    }
+    if look_back {
+        // What is left of the first result is looked at after a later one has taken its place.
+        let all = m.host_at(8, 128);
+        m.forward
+            .call("t::add.out", &[first.unwrap(), first.unwrap(), all, all]);
+        m.forward.output(all);
+    }
+    m.forward.output(from);
+    transfers(&m.build(), &[1.0; 16])
+}
+
+#[test]
+fn memory_that_is_used_again_does_not_bring_back_what_nobody_looks_at() {
+    assert_eq!(shrinking(false), [1, 1]);
+}
+
+#[test]
+fn what_is_left_of_a_value_that_is_overwritten_in_part_can_still_be_looked_at() {
+    shrinking(true);
+}
+
 #[test]
 fn what_the_device_has_is_joined_there() {
     let mut m = Maker::new();

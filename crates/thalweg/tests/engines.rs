@@ -87,12 +87,10 @@ fn a_second_instance_takes_no_more_memory_of_the_device_than_its_scratch() {
     let (after, _) = device.memory().unwrap();
     let taken = before - after;
     println!("a second instance takes {taken} bytes, and its scratch is {scratch}");
-    // Its own input and output are on the device, too, and the driver gives memory by 2 MiB.
+    // Its own input and output are on the device, too, and the driver's pool grows by 32 MiB.
     let arguments = 2 * 4 * 2048 * 512;
-    assert!(
-        taken <= scratch + arguments + (4 << 20),
-        "{taken} bytes for a scratch of {scratch}"
-    );
+    let room = (scratch + arguments).next_multiple_of(32 << 20) + (4 << 20);
+    assert!(taken <= room, "{taken} bytes for a scratch of {scratch}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use thalweg_core::{
     DeviceId, DeviceKind, Kernel, KernelCall, KernelRegistry, Moved, Result, StaticCall, bail,
 };
 use thalweg_format::{
-    ExtraTensorInfo, MethodBuilder, Program, ProgramBuilder, ScalarType, ShapeDynamism,
+    Allocation, ExtraTensorInfo, MethodBuilder, Program, ProgramBuilder, ScalarType, ShapeDynamism,
 };
 
 use crate::programs::tensor_mut;
@@ -78,6 +78,16 @@ impl Maker {
     pub(crate) fn device(&mut self, rows: u32) -> u32 {
         self.forward
             .tensor_in(self.arenas[self.at], ScalarType::Float, &[rows, 2])
+    }
+
+    /// As for `host`, at a place in the first arena.
+    pub(crate) fn host_at(&mut self, rows: u32, offset: u64) -> u32 {
+        let value = self.host(rows);
+        let tensor = tensor_mut(&mut self.forward, value);
+        tensor.allocation = tensor
+            .allocation
+            .map(|place| Allocation { offset, ..place });
+        value
     }
 
     /// As for `host`, of any number of rows up to this.

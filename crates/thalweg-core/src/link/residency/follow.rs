@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::buffers::{ALIGN, Buffer, Home, Part};
 use super::kept::{Candidate, Keeping, KeptAction, StepBefore};
 use super::known::{Move, Region, Shadow, Source};
-use super::paths::{mentions, stretches};
+use super::paths::{mentions, stretches, uses};
 use super::{Search, is_straight};
 use crate::kernel::{Moved, StaticCall};
 use crate::link::steps::{Execution, device_of};
@@ -30,6 +30,9 @@ pub(super) struct Follower<'p> {
     pub(super) stretches: Vec<usize>,
     /// The tensors that instructions have to do with, and outputs, with the stretch.
     pub(super) mentions: Vec<(usize, TensorId)>,
+    /// The first and the last instruction that has to do with each tensor, in methods that run
+    /// straight on. Inputs come first, outputs last.
+    pub(super) uses: Vec<(TensorId, (usize, usize))>,
     pub(super) executions: Vec<Execution>,
     pub(super) buffers: Vec<Buffer>,
     /// The memory that each tensor on a device has.
@@ -100,6 +103,7 @@ impl<'p> Follower<'p> {
             unaliased,
             straight: is_straight(search.plan),
             mentions: mentions(search.plan),
+            uses: uses(search.plan),
             stretches: stretches(search.plan),
             executions: executions.to_vec(),
             buffers: Vec::new(),

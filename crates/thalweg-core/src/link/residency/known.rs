@@ -9,6 +9,9 @@ use crate::ValueId;
 use crate::link::Execution;
 use crate::memory::{StorageId, TensorId};
 
+/// Among more tensors than these it is not looked for who uses a part of memory.
+const MOST_USES: usize = 10_000;
+
 /// A range of the host's memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Region {
@@ -215,7 +218,10 @@ impl Follower<'_> {
         };
         // What is overwritten only in part is still needed for the rest.
         let in_part = |shadow: &Shadow| {
-            shadow.region.overlaps(region) && !region.covers(&shadow.region) && !is_kept(shadow)
+            shadow.region.overlaps(region)
+                && !region.covers(&shadow.region)
+                && !is_kept(shadow)
+                && self.rest_is_used(&shadow.region, region)
         };
         let partly: Vec<usize> = (0..self.shadows.len())
             .filter(|&index| in_part(&self.shadows[index]))
@@ -230,6 +236,21 @@ impl Follower<'_> {
         self.shadows
             .retain(|shadow| !shadow.region.overlaps(region));
         Some(())
+    }
+
+    /// Whether something still looks at what is left of a value whose memory is overwritten in part.
+    /// Nothing does if no tensor there that has been used before is used again.
+    fn rest_is_used(&self, value: &Region, overwritten: &Region) -> bool {
+        let again = |&(id, (first, last)): &(TensorId, (usize, usize))| {
+            first <= self.now && self.now < last && {
+                let region = self.region_of(id);
+                region.is_none_or(|r| r.overlaps(value) && !overwritten.covers(&r))
+            }
+        };
+        !self.straight
+            || self.is_state(value)
+            || self.uses.len() > MOST_USES
+            || self.uses.iter().any(again)
     }
 
     pub(super) fn learn(&mut self, shadow: Shadow) {

@@ -1,9 +1,10 @@
 //! The paths through a method.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::follow::Follower;
 use super::is_straight;
+use crate::ValueId;
 use crate::link::steps::device_of;
 use crate::memory::TensorId;
 use crate::plan::{MethodPlan, Step};
@@ -77,4 +78,29 @@ pub(super) fn mentions(plan: &MethodPlan) -> Vec<(usize, TensorId)> {
         mentions.extend(tensors.map(|id| (stretch, id)));
     }
     mentions.into_iter().collect()
+}
+
+/// The first and the last instruction that has to do with each tensor, in methods that run straight
+/// on. Inputs come first, outputs last.
+pub(super) fn uses(plan: &MethodPlan) -> Vec<(TensorId, (usize, usize))> {
+    if !is_straight(plan) {
+        return Vec::new();
+    }
+    let mut uses: HashMap<TensorId, (usize, usize)> = HashMap::new();
+    let mut add = |step: usize, value: ValueId| {
+        for id in plan.tensors_of(value) {
+            uses.entry(id).or_insert((step, step)).1 = step;
+        }
+    };
+    plan.inputs.iter().for_each(|input| add(0, input.value));
+    for (index, step) in plan.steps.iter().enumerate() {
+        if let Step::Kernel { arguments, .. } | Step::Delegate { arguments, .. } = step {
+            let values = plan.arguments(*arguments).iter();
+            values.for_each(|&value| add(index, value));
+        }
+    }
+    plan.outputs
+        .iter()
+        .for_each(|&value| add(plan.steps.len(), value));
+    uses.into_iter().collect()
 }
