@@ -3,22 +3,6 @@
 use super::*;
 use thalweg_simgpu::nvinfer::Compute;
 
-/// Adds `x` to a total, in place.
-fn accumulate() -> Model {
-    let engine = EngineSpec::new()
-        .input("x", DType::F32, &[64])
-        .input("total", DType::F32, &[64])
-        .output_in_place("new_total", "total")
-        .profile(ProfileSpec::new().scratch(512))
-        .affine("new_total", &[(1.0, "x"), (1.0, "total")], 0.0);
-    let ios = [
-        input("x", &[64]),
-        input("total", &[64]),
-        output("new_total", &[64]),
-    ];
-    Model::new(engine, &ios).alias("new_total", "total")
-}
-
 #[test]
 fn an_update_in_place_is_seen_and_does_not_change_the_input() {
     on_every_machine(200, |driver| {

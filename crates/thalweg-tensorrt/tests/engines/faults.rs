@@ -59,18 +59,7 @@ fn with_weights_on_the_host() {
 
 #[test]
 fn with_updates_in_place() {
-    let engine = EngineSpec::new()
-        .input("x", DType::F32, &[64])
-        .input("total", DType::F32, &[64])
-        .output_in_place("new", "total")
-        .profile(ProfileSpec::new().scratch(512))
-        .affine("new", &[(1.0, "x"), (1.0, "total")], 0.0);
-    let ios = [
-        input("x", &[64]),
-        input("total", &[64]),
-        output("new", &[64]),
-    ];
-    let model = Model::new(engine, &ios).alias("new", "total");
+    let model = accumulate();
     let (x, total) = (numbers(0, &[64]), numbers(10, &[64]));
     let expected: Vec<f32> = (0..64).map(|i| (10 + 2 * i) as f32).collect();
     survives(&model, &[&x, &total], &expected);

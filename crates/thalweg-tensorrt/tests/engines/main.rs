@@ -251,6 +251,22 @@ fn dynamic() -> Model {
     Model::new(engine, &ios)
 }
 
+/// Adds `x` to a total, in place.
+fn accumulate() -> Model {
+    let engine = EngineSpec::new()
+        .input("x", DType::F32, &[64])
+        .input("total", DType::F32, &[64])
+        .output_in_place("new_total", "total")
+        .profile(ProfileSpec::new().scratch(512))
+        .affine("new_total", &[(1.0, "x"), (1.0, "total")], 0.0);
+    let ios = [
+        input("x", &[64]),
+        input("total", &[64]),
+        output("new_total", &[64]),
+    ];
+    Model::new(engine, &ios).alias("new_total", "total")
+}
+
 /// Numbers from `start` on.
 fn numbers(start: i32, sizes: &[usize]) -> Tensor {
     let count: usize = sizes.iter().product();
