@@ -52,7 +52,7 @@ fn method(host: &[bool], read_input: bool) -> (Method, Arc<LateDevice>, Arc<Shar
     let bytes = program.to_bytes(&WriteOptions::default()).unwrap();
     let (device, shared) = LateDevice::new();
     let mut builder = runtime()
-        .backend("Increment", Increment(shared.clone()))
+        .backend("Increment", Increment::new(&shared))
         .device(device.clone());
     for copy in [UPLOAD, DOWNLOAD] {
         let signature = format!("{copy}(Tensor self, *, Tensor(a!) out) -> Tensor(a!)");

@@ -59,7 +59,7 @@ fn method(program: ProgramBuilder, forward: MethodBuilder) -> (Method, Arc<Share
         .unwrap()
         .kernel(back, never)
         .unwrap()
-        .backend("Increment", Increment(shared.clone()))
+        .backend("Increment", Increment::new(&shared))
         .device(device)
         .build();
     let program = runtime.load_bytes(bytes, &LoadOptions::new()).unwrap();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hops::{Maker, moving};
-use late::{Chosen, Increment, LATE, LateDevice, Shared, Update};
+use late::{Chosen, Increment, LATE, LateDevice, Shared};
 use programs::runtime;
 use thalweg_core::{
     DType, Device, DeviceInput, DeviceMemory, Input, LoadOptions, Method, MethodOptions, Program,
@@ -33,8 +33,8 @@ impl Place {
         let bytes = program.to_bytes(&WriteOptions::default()).unwrap();
         let runtime = runtime()
             .kernels(&moving().unwrap())
-            .backend("Increment", Increment(self.shared.clone()))
-            .backend("Update", Update(self.shared.clone()))
+            .backend("Increment", Increment::new(&self.shared))
+            .backend("Update", Increment::in_place(&self.shared))
             .device(self.device.clone())
             .build();
         runtime.load_bytes(bytes, &LoadOptions::new()).unwrap()

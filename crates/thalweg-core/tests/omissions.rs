@@ -97,8 +97,8 @@ fn counting() -> (Program, Arc<Shared>) {
     let (device, shared) = LateDevice::new();
     let runtime = runtime()
         .kernels(&hops::moving().unwrap())
-        .backend("Increment", Increment(shared.clone()))
-        .backend("Update", Increment(shared.clone()))
+        .backend("Increment", Increment::new(&shared))
+        .backend("Update", Increment::in_place(&shared))
         .device(device)
         .build();
     let program = runtime.load_bytes(bytes, &LoadOptions::new()).unwrap();
@@ -247,7 +247,7 @@ impl Maker {
         let bytes = program.to_bytes(&WriteOptions::default()).unwrap();
         let (device, shared) = LateDevice::new();
         let mut builder = runtime()
-            .backend("Increment", Increment(shared.clone()))
+            .backend("Increment", Increment::new(&shared))
             .device(device);
         for copy in [UPLOAD, DOWNLOAD] {
             let signature = format!("{copy}(Tensor self, *, Tensor(a!) out) -> Tensor(a!)");

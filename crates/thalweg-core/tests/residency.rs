@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hops::{DOWNLOAD, Maker, UPLOAD, moving, random_program};
-use late::{Increment, LATE, LateDevice, Shared, Update};
+use late::{Increment, LATE, LateDevice, Shared};
 use programs::runtime;
 use thalweg_core::{DType, Device, DeviceInput, LoadOptions, Method, Output, RunOptions};
 use thalweg_format::{Program, ScalarType, WriteOptions};
@@ -26,8 +26,8 @@ fn load_on_device(
     let bytes = program.to_bytes(&WriteOptions::default()).unwrap();
     let runtime = runtime()
         .kernels(&moving().unwrap())
-        .backend("Increment", Increment(shared.clone()))
-        .backend("Update", Update(shared.clone()))
+        .backend("Increment", Increment::new(&shared))
+        .backend("Update", Increment::in_place(&shared))
         .device(device.clone())
         .build();
     let options = LoadOptions::new().every_copy(every_copy);
@@ -286,6 +286,59 @@ fn a_clone_of_any_shape_of_what_the_device_has_is_no_copy() {
         let counts = [&shared.uploads, &shared.downloads].map(|c| c.load(Ordering::Relaxed));
         assert_eq!(counts, [1, 1], "{rows} rows");
     }
+}
+
+#[test]
+fn a_clone_of_any_shape_has_that_shape_on_the_host() {
+    let mut m = Maker::new();
+    let x = m.dynamic(6);
+    m.forward.input(x);
+    let up = m.dynamic_device(6);
+    m.forward.call(UPLOAD, &[x, up, up]);
+    let sum = m.dynamic_device(6);
+    m.increment_to(up, sum);
+    let down = m.dynamic(6);
+    m.forward.call(DOWNLOAD, &[sum, down, down]);
+    let clone = m.dynamic(6);
+    m.forward.call("t::clone.out", &[down, clone, clone]);
+    m.forward.output(clone);
+    let (mut method, device, _) = load_on_device(&m.build(), false);
+    for rows in [6, 1, 3, 6] {
+        let x = vec![1.0; rows * 2];
+        assert_eq!(run(&mut method, &x), [vec![2.0; rows * 2]]);
+    }
+    for rows in [6, 1, 3, 6] {
+        let x = vec![1.0; rows * 2];
+        assert_eq!(
+            run_on_device(&mut method, &device, &x),
+            [vec![2.0; rows * 2]]
+        );
+    }
+}
+
+#[test]
+fn a_state_of_any_shape_keeps_what_a_smaller_one_leaves_of_it() {
+    let state = |every_copy: bool| {
+        let mut m = Maker::new();
+        let x = m.dynamic(6);
+        m.forward.input(x);
+        let up = m.dynamic_device(6);
+        m.forward.call(UPLOAD, &[x, up, up]);
+        let sum = m.dynamic_device(6);
+        m.increment_to(up, sum);
+        let down = m.dynamic(6);
+        m.forward.call(DOWNLOAD, &[sum, down, down]);
+        let total = m.dynamic(6);
+        m.name(total, "total");
+        m.forward.call("t::clone.out", &[down, total, total]);
+        m.forward.output(down);
+        let (mut method, _) = load(&m.build(), every_copy);
+        run(&mut method, &[6.0; 12]);
+        method.state().reset();
+        run(&mut method, &[2.0; 4]);
+        method.state().read("total").unwrap()
+    };
+    assert_eq!(state(false), state(true));
 }
 
 #[test]

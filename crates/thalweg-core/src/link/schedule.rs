@@ -107,7 +107,7 @@ impl LinkedMethod {
             let mut steps = self.places.before(index).iter();
             let copy = steps.find_map(|step| match step.what {
                 What::Copy(copy) => Some(copy),
-                What::Keep(..) => None,
+                What::Keep(..) | What::PassShape(..) => None,
             })?;
             Some(How::OnDevice(id(self.places.copies[copy].device)))
         };
@@ -126,9 +126,7 @@ impl LinkedMethod {
                 How::OnDevice(id(self.places.copies[copy].device))
             }
             (Step::Kernel { .. }, Execution::Elided) => How::NotCopied,
-            (Step::Kernel { .. }, Execution::Nothing | Execution::PassShape { .. }) => {
-                copied(index).unwrap_or(How::Nowhere)
-            }
+            (Step::Kernel { .. }, Execution::Nothing) => copied(index).unwrap_or(How::Nowhere),
             (Step::Kernel { .. }, Execution::View) => How::View,
             (Step::Kernel { .. }, _) => How::Host,
             _ => How::Control,

@@ -36,12 +36,22 @@ pub(crate) enum Execution {
     Elided,
     /// Not at all, for its result is a part of what the device has.
     Nothing,
-    /// The same, but the shape of one value is passed on to another.
-    PassShape { from: ValueId, to: ValueId },
     /// By its kernel, which only makes its output a view, and does not look at the memory.
     View,
     /// As its kind says.
     Other,
+}
+
+impl Execution {
+    /// A copy of memory of a device to a value, from a place that is not known yet.
+    pub(super) fn fetch(device: usize, to: ValueId) -> Self {
+        Self::Fetch {
+            device,
+            storage: StorageId(0),
+            offset: 0,
+            to,
+        }
+    }
 }
 
 /// The operators that copy between the host and a device. Where both sides are on the host they

@@ -158,15 +158,7 @@ impl Values {
     }
 
     /// Copies within a device what the instructions say is copied there.
-    pub(crate) fn copy_parts(
-        &mut self,
-        devices: &mut [DeviceState],
-        copy: &DeviceCopy,
-        arguments: &[ValueId],
-    ) -> Result<()> {
-        if let (true, &[from, to, ..]) = (copy.passes_shape, arguments) {
-            self.pass_shape(from, to)?;
-        }
+    pub(crate) fn copy_parts(&self, devices: &mut [DeviceState], copy: &DeviceCopy) -> Result<()> {
         let from = self.device_address(copy.from.0, copy.from.1, copy.bytes)?;
         let to = self.device_address(copy.to.0, copy.to.1, copy.bytes)?;
         ensure!(

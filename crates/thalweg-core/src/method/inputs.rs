@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::{Given, InputPlace, Instance, number};
-use crate::device::Use;
+use crate::device::{DeviceAddress, Use};
 use crate::link::LinkedMethod;
 use crate::memory::{Slot, TensorId};
 use crate::omit::{Rule, omitted};
@@ -162,7 +162,11 @@ impl Instance {
             match before {
                 Given::Lent => self.values.unlend(placed.lent),
                 Given::InPlace => {
-                    let (address, bytes) = self.homes[&placed.storage];
+                    let (arena, offset) = placed.home;
+                    // It lies within the arena, as was found when the instance was made.
+                    let home = self.values.device_address(arena, offset, placed.bytes);
+                    let (address, bytes) =
+                        home.map_or((DeviceAddress(0), 0), |a| (a, placed.bytes));
                     self.values.set_device_place(placed.storage, address, bytes);
                 }
                 Given::Placed | Given::OnDevice(_) => {}

@@ -4,7 +4,6 @@ mod inputs;
 mod outputs;
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -47,9 +46,6 @@ struct Instance {
     threads: usize,
     /// For each input, where it is.
     given: Vec<Given>,
-    /// The place on the device of each input that goes there by itself, unless the caller has it
-    /// there.
-    homes: HashMap<StorageId, (DeviceAddress, usize)>,
     /// Who has what is kept on devices.
     kept: Vec<Arc<Sides>>,
     /// Whether some of that is the state's.
@@ -109,7 +105,7 @@ impl Method {
         threads: usize,
     ) -> Result<Self> {
         let state = options.state.clone().unwrap_or_default();
-        let (storages, kept, homes) = storages(&linked, &state)?;
+        let (storages, kept) = storages(&linked, &state)?;
         let tensors = linked
             .plan
             .tensors
@@ -152,7 +148,6 @@ impl Method {
             delegates,
             threads,
             given: vec![Given::Placed; linked.plan.inputs.len()],
-            homes,
             kept,
             device_outputs: false,
             keeps_state: linked.places.kept.iter().any(|kept| {
@@ -313,7 +308,8 @@ impl Instance {
                     What::Keep(index, action) => {
                         values.keep(devices, &places.kept[index], &kept[index], action)?;
                     }
-                    What::Copy(copy) => values.copy_parts(devices, &places.copies[copy], &[])?,
+                    What::Copy(copy) => values.copy_parts(devices, &places.copies[copy])?,
+                    What::PassShape(from, to) => values.pass_shape(from, to)?,
                 }
             }
             Ok(())
@@ -363,7 +359,7 @@ impl Instance {
                             }
                         },
                         Execution::CopyParts(copy) => {
-                            values.copy_parts(devices, &places.copies[copy], ids)
+                            values.copy_parts(devices, &places.copies[copy])
                         }
                         Execution::Download(_) => values.download(devices, ids[0], ids[1]),
                         Execution::Copy(_) => values.copy_on_device(devices, ids[0], ids[1]),
@@ -380,7 +376,6 @@ impl Instance {
                             let call = Arguments::new(values, scratch, ids, &lending);
                             call.and_then(|call| kernel.run(&KernelCall::new(call, threads)))
                         }
-                        Execution::PassShape { from, to } => values.pass_shape(from, to),
                         Execution::Nothing | Execution::Other => Ok(()),
                     }
                 }
@@ -441,16 +436,10 @@ impl fmt::Debug for Method {
     }
 }
 
-/// The storages of an instance, who has what is kept of them on devices, and where inputs lie there.
-type Storages = (
-    Vec<Storage>,
-    Vec<Arc<Sides>>,
-    HashMap<StorageId, (DeviceAddress, usize)>,
-);
-
-fn storages(linked: &LinkedMethod, state: &State) -> Result<Storages> {
+/// The storages of an instance, and who has what is kept of them on devices.
+fn storages(linked: &LinkedMethod, state: &State) -> Result<(Vec<Storage>, Vec<Arc<Sides>>)> {
     let mut storages: Vec<Storage> = Vec::with_capacity(linked.storages.len());
-    let (mut kept, mut homes) = (Vec::new(), HashMap::new());
+    let mut kept = Vec::new();
     for storage in &linked.storages {
         storages.push(match storage {
             LinkedStorage::Arena {
@@ -470,14 +459,13 @@ fn storages(linked: &LinkedMethod, state: &State) -> Result<Storages> {
             } => Storage::state(state.buffer(name, *bytes, initial.as_ref())?),
             LinkedStorage::Caller | LinkedStorage::Placed(PlacedStorage::Lent) => Storage::caller(),
             LinkedStorage::Growing => Storage::growing()?,
-            LinkedStorage::Placed(PlacedStorage::Input {
-                device,
-                home: (arena, offset),
-                bytes,
-            }) => {
-                let address = storages[arena.0 as usize].address(*offset, *bytes)?;
-                homes.insert(StorageId(storages.len() as u32), (address, *bytes));
-                Storage::device_place(address, *bytes, *device)
+            LinkedStorage::Placed(PlacedStorage::Input(input)) => {
+                let Some(placed) = linked.places.input(*input) else {
+                    bail!(Internal, "input {input} has no place on a device");
+                };
+                let (arena, offset) = placed.home;
+                let address = storages[arena.0 as usize].address(offset, placed.bytes)?;
+                Storage::device_place(address, placed.bytes, placed.device)
             }
             LinkedStorage::Placed(PlacedStorage::Kept(index)) => {
                 let what = &linked.places.kept[*index];
@@ -491,7 +479,7 @@ fn storages(linked: &LinkedMethod, state: &State) -> Result<Storages> {
             }
         });
     }
-    Ok((storages, kept, homes))
+    Ok((storages, kept))
 }
 
 /// A condition holds if it is true, or a tensor of booleans that are all true.

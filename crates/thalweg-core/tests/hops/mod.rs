@@ -324,8 +324,11 @@ pub(crate) fn moving() -> Result<KernelRegistry> {
 fn rows(call: &KernelCall<'_>) -> Result<()> {
     let a = call.tensor(0)?;
     let out = call.len() - 2;
-    let start = if out == 1 { 0 } else { call.int(1)? as usize };
-    let sizes = call.output_sizes(out)?;
+    // A clone has the shape of what it is made of; of leading rows there are as many as fit.
+    let (start, sizes) = match out {
+        1 => (0, a.sizes().to_vec()),
+        _ => (call.int(1)? as usize, call.output_sizes(out)?.to_vec()),
+    };
     let mut target = call.output(out, &sizes)?;
     let target = target.data_mut::<f32>()?;
     target.copy_from_slice(&a.data::<f32>()?[start * 2..][..target.len()]);

@@ -327,72 +327,66 @@ impl CallerStream for Chosen {
     }
 }
 
-/// A backend whose delegates add 1 to a tensor of f32, on the device, in place.
-#[allow(dead_code, reason = "some tests update nothing")]
-pub(crate) struct Update(pub(crate) Arc<Shared>);
-
-impl Backend for Update {
-    fn load(&self, _: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
-        Ok(Arc::new(Self(self.0.clone())))
-    }
-}
-
-impl Delegate for Update {
-    fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
-        Ok(Box::new(Self(self.0.clone())))
-    }
-
-    fn aliases(&self) -> Vec<(usize, usize)> {
-        vec![(1, 0)]
-    }
-}
-
-impl DelegateInstance for Update {
-    fn execute(&mut self, call: &mut Call<'_>) -> Result<()> {
-        let sizes = call.device_tensor(0)?.sizes().to_vec();
-        let (from, len) = {
-            let x = call.device_tensor(0)?;
-            (x.address(), x.len())
-        };
-        let to = call.device_output(1, &sizes)?.address();
-        let stream = call.stream(LATE)?;
-        let (to, from) = (to.0 as *mut u8, from.0 as *const u8);
-        if to.cast_const() != from {
-            let addresses = Addresses(to, from);
-            self.0.push(stream, move || addresses.copy(len));
-        }
-        let addresses = Addresses(to, to);
-        self.0.push(stream, move || addresses.increment(len / 4));
-        Ok(())
-    }
-}
-
 /// A backend whose delegates add 1 to a tensor of f32, on the device.
-pub(crate) struct Increment(pub(crate) Arc<Shared>);
+#[derive(Clone)]
+pub(crate) struct Increment {
+    shared: Arc<Shared>,
+    /// Whether they do it in place.
+    in_place: bool,
+}
+
+impl Increment {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        Self {
+            shared: shared.clone(),
+            in_place: false,
+        }
+    }
+
+    #[allow(dead_code, reason = "some tests update nothing")]
+    pub(crate) fn in_place(shared: &Arc<Shared>) -> Self {
+        Self {
+            shared: shared.clone(),
+            in_place: true,
+        }
+    }
+}
 
 impl Backend for Increment {
     fn load(&self, _: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
-        Ok(Arc::new(Self(self.0.clone())))
+        Ok(Arc::new(self.clone()))
     }
 }
 
 impl Delegate for Increment {
     fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
-        Ok(Box::new(Self(self.0.clone())))
+        Ok(Box::new(self.clone()))
+    }
+
+    fn aliases(&self) -> Vec<(usize, usize)> {
+        if self.in_place {
+            vec![(1, 0)]
+        } else {
+            Vec::new()
+        }
     }
 }
 
 impl DelegateInstance for Increment {
     fn execute(&mut self, call: &mut Call<'_>) -> Result<()> {
-        let sizes = call.device_tensor(0)?.sizes().to_vec();
-        let (from, len) = {
-            let x = call.device_tensor(0)?;
-            (x.address(), x.len())
-        };
-        let to = call.device_output(1, &sizes)?.address();
+        let x = call.device_tensor(0)?;
+        let (sizes, len) = (x.sizes().to_vec(), x.len());
+        let mut from = x.address().0 as *const u8;
+        let to = call.device_output(1, &sizes)?.address().0 as *mut u8;
         let stream = call.stream(LATE)?;
-        let addresses = Addresses(to.0 as *mut u8, from.0 as *const u8);
-        self.0.push(stream, move || addresses.increment(len / 4));
+        if self.in_place && to.cast_const() != from {
+            let addresses = Addresses(to, from);
+            self.shared.push(stream, move || addresses.copy(len));
+            from = to;
+        }
+        let addresses = Addresses(to, from);
+        self.shared
+            .push(stream, move || addresses.increment(len / 4));
         Ok(())
     }
 }

@@ -172,45 +172,32 @@ impl Follower<'_> {
     }
 
     /// This instruction becomes a copy within a device.
-    pub(super) fn copy(
-        &mut self,
-        device: usize,
-        from: Part,
-        to: Part,
-        bytes: usize,
-        passes_shape: bool,
-    ) {
-        self.touch(from, self.now);
-        self.touch(to, self.now);
+    pub(super) fn copy(&mut self, device: usize, from: Part, to: Part, bytes: usize) {
         self.executions[self.now] = Execution::CopyParts(self.copies.len());
-        self.add_copy(PartCopy {
-            device,
-            from,
-            to,
-            bytes,
-            passes_shape,
-        });
+        self.add_copy(device, from, to, bytes);
     }
 
     /// A copy within a device before this instruction.
     pub(super) fn copy_before(&mut self, device: usize, from: Part, to: Part, bytes: usize) {
+        self.do_before(What::Copy(self.copies.len()));
+        self.add_copy(device, from, to, bytes);
+    }
+
+    /// Something is done before this instruction.
+    pub(super) fn do_before(&mut self, what: What) {
+        let before = self.now;
+        self.steps_before.push(StepBefore { before, what });
+    }
+
+    fn add_copy(&mut self, device: usize, from: Part, to: Part, bytes: usize) {
         self.touch(from, self.now);
         self.touch(to, self.now);
-        self.steps_before.push(StepBefore {
-            before: self.now,
-            what: What::Copy(self.copies.len()),
-        });
-        self.add_copy(PartCopy {
+        self.copies.push(PartCopy {
             device,
             from,
             to,
             bytes,
-            passes_shape: false,
         });
-    }
-
-    fn add_copy(&mut self, copy: PartCopy) {
-        self.copies.push(copy);
     }
 
     pub(super) fn touch(&mut self, part: Part, index: usize) {

@@ -24,6 +24,7 @@ impl Follower<'_> {
             }
         }
         places.arenas = Some(arenas);
+        places.inputs = vec![None; self.plan.inputs.len()];
         let starts = self.starts(&offsets, &mut places)?;
         let at = |part: Part| {
             let (storage, start) = starts[part.buffer];
@@ -36,13 +37,13 @@ impl Follower<'_> {
         for (&id, (part, _)) in &self.stale {
             places.tensors.insert(id, at(*part));
         }
-        let needed = self.fetch_sources();
+        let needed = self.fetch_sources()?;
         for moved in &self.moves {
             if let Execution::Fetch {
                 storage, offset, ..
             } = &mut self.executions[moved.step]
             {
-                (*storage, *offset) = at(moved.part?);
+                (*storage, *offset) = at(moved.on_device?.1);
             }
         }
         for copy in &self.copies {
@@ -51,7 +52,6 @@ impl Follower<'_> {
                 from: at(copy.from),
                 to: at(copy.to),
                 bytes: copy.bytes,
-                passes_shape: copy.passes_shape,
             });
         }
         places.inputs_on_host = self.inputs_on_host.clone();
@@ -92,7 +92,7 @@ impl Follower<'_> {
     fn make_inputs(&mut self) -> Option<()> {
         for index in 0..self.moves.len() {
             let moved = &self.moves[index];
-            if moved.part.is_some() {
+            if moved.on_device.is_some() {
                 continue;
             }
             let mut root = moved.source;
@@ -119,22 +119,17 @@ impl Follower<'_> {
             let start = match buffer.home {
                 Home::Planned(_) | Home::Arena(_) => (*place)?,
                 Home::Input(input, _) => {
-                    let storage = self.add(
-                        places,
-                        PlacedStorage::Input {
-                            device: buffer.device,
-                            home: (*place)?,
-                            bytes: buffer.bytes,
-                        },
-                    );
+                    let storage = self.add(places, PlacedStorage::Input(input));
                     let lent = self.add(places, PlacedStorage::Lent);
                     let placed = PlacedInput {
                         device: buffer.device,
                         storage,
+                        home: (*place)?,
+                        bytes: buffer.bytes,
                         lent,
                         updated: self.updated_inputs.contains(&input),
                     };
-                    places.inputs.insert(input, placed);
+                    places.inputs[input] = Some(placed);
                     (storage, 0)
                 }
                 Home::Kept(k) => {
@@ -162,7 +157,7 @@ impl Follower<'_> {
     /// What several moved values are made of is fetched once, rather than each of them; and what
     /// is made of something that the host has, the host makes.
     /// The result is the instructions that the host then needs.
-    fn fetch_sources(&mut self) -> HashSet<usize> {
+    fn fetch_sources(&mut self) -> Option<HashSet<usize>> {
         let fetched = |execution: &Execution| matches!(execution, Execution::Fetch { .. });
         let mut moved_from: HashMap<usize, usize> = HashMap::new();
         // From the end, for a source may be moved itself: then the one thing that is fetched of what
@@ -177,14 +172,10 @@ impl Follower<'_> {
             let count = moved_from.entry(step).or_default();
             *count += 1;
             if *count == 2 {
+                let (device, _) = moved.on_device?;
                 self.executions[step] = match moved.source {
-                    Some(Source::Part { to, .. }) => Execution::Fetch {
-                        device: moved.device,
-                        storage: StorageId(0),
-                        offset: 0,
-                        to,
-                    },
-                    _ => Execution::Download(moved.device),
+                    Some(Source::Part { to, .. }) => Execution::fetch(device, to),
+                    _ => Execution::Download(device),
                 };
             }
         }
@@ -202,6 +193,6 @@ impl Follower<'_> {
                 needed.insert(step);
             }
         }
-        needed
+        Some(needed)
     }
 }

@@ -5,15 +5,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::buffers::{ALIGN, Buffer, Home, Part};
-use super::kept::{Candidate, Keeping, KeptAction, StepBefore};
+use super::kept::{Candidate, Keeping, KeptAction, StepBefore, What};
 use super::known::{Move, Region, Shadow, Source};
 use super::paths::{mentions, stretches, uses};
 use super::{Search, is_straight};
-use crate::kernel::{Moved, StaticCall};
 use crate::link::steps::{Execution, device_of};
 use crate::memory::{StorageId, TensorId};
 use crate::plan::{InputKind, MethodPlan, PlannedValue, Span, Step};
-use crate::{Device, Kernel, ValueId, is_row_major, numel};
+use crate::{Device, Kernel, ValueId};
 
 /// Follows the instructions.
 pub(super) struct Follower<'p> {
@@ -75,7 +74,6 @@ pub(super) struct PartCopy {
     pub(super) from: Part,
     pub(super) to: Part,
     pub(super) bytes: usize,
-    pub(super) passes_shape: bool,
 }
 
 /// Something that cannot be as it was assumed.
@@ -267,7 +265,7 @@ impl<'p> Follower<'p> {
     fn upload(&mut self, device: usize, from: ValueId, to: ValueId) -> Option<()> {
         self.same_layout(from, to)?;
         let region = self.region(from)?;
-        let to = self.undefined(to)?;
+        let target = self.undefined(to)?;
         self.check_update(&region)?;
         if self.use_region(&region) {
             self.taken.push(Candidate {
@@ -285,18 +283,16 @@ impl<'p> Follower<'p> {
         }
         if let Some((shadow, part)) = self.shadow_on(&region, device) {
             let same = self.shadows[shadow].region == region;
-            let own = self
-                .kept(&region)
-                .is_some_and(|k| self.keeping[k].buffer == part.buffer);
-            let since = self.shadows[shadow].since;
-            self.bring_to_device(part, if own { Some(self.now) } else { since });
+            let since = self.brought_before(&self.shadows[shadow]);
+            self.bring_to_device(part, since);
             self.touch(part, self.now);
             if part.offset.is_multiple_of(ALIGN) {
-                self.tensors.insert(to, part);
+                self.tensors.insert(target, part);
                 self.executions[self.now] = Execution::Elided;
             } else {
-                let own = self.buffer(device, to, Home::Planned(to));
-                self.copy(device, part, own, region.bytes.len(), true);
+                let own = self.buffer(device, target, Home::Planned(target));
+                self.do_before(What::PassShape(from, to));
+                self.copy(device, part, own, region.bytes.len());
                 if same {
                     self.shadows[shadow].on_device = Some((device, own));
                 }
@@ -311,7 +307,7 @@ impl<'p> Follower<'p> {
             && let Some(input) = self.shadows[shadow].input
             && !self.input_buffers.contains_key(&input)
         {
-            let part = self.buffer(device, to, Home::Input(input, to));
+            let part = self.buffer(device, target, Home::Input(input, target));
             self.input_buffers.insert(input, part.buffer);
             for shadow in &mut self.shadows {
                 if shadow.input == Some(input) && shadow.on_device.is_none() {
@@ -322,7 +318,7 @@ impl<'p> Follower<'p> {
             return Some(());
         }
         self.fetch(&region)?;
-        let part = self.buffer(device, to, Home::Planned(to));
+        let part = self.buffer(device, target, Home::Planned(target));
         self.learn(Shadow {
             region,
             on_device: Some((device, part)),
@@ -482,266 +478,4 @@ impl<'p> Follower<'p> {
         self.executions[self.now] = Execution::View;
         Some(())
     }
-
-    /// What an operator moves to which of its arguments, if all that it does is to move bytes.
-    fn moved(&self, operator: usize, arguments: &[ValueId]) -> Option<(Moved, usize)> {
-        let kernel = &self.kernels[operator];
-        let call = StaticCall::new(self.plan, arguments, self.changing);
-        let moved = kernel.moved(&call)?;
-        let &[position] = kernel.signature().writes() else {
-            return None;
-        };
-        let to = usize::from(position);
-        let fits = match moved {
-            Moved::Same { from } => {
-                self.same_in_order(*arguments.get(from)?, *arguments.get(to)?)?
-            }
-            Moved::Range { from, offset } => fits(&call, from, offset, to),
-            Moved::Joined { list } => joins(&call, list, to).is_some(),
-        };
-        fits.then_some((moved, to))
-    }
-
-    /// An operator that only moves whole ranges: if a device has what it moves, the device has the
-    /// result. Whether that is so.
-    fn moves(&mut self, (moved, to): (Moved, usize), arguments: &[ValueId]) -> Option<bool> {
-        let to = *arguments.get(to)?;
-        match moved {
-            Moved::Same { from } => {
-                let from = *arguments.get(from)?;
-                let moves = self.moves_range(from, 0, to)?;
-                if moves
-                    && !self.is_static(from)?
-                    && matches!(self.executions[self.now], Execution::Nothing)
-                {
-                    self.executions[self.now] = Execution::PassShape { from, to };
-                }
-                Some(moves)
-            }
-            Moved::Range { from, offset } => self.moves_range(*arguments.get(from)?, offset, to),
-            Moved::Joined { list } => self.moves_list(*arguments.get(list)?, to),
-        }
-    }
-
-    /// Several values are joined on the device that has them all.
-    fn moves_list(&mut self, list: ValueId, to: ValueId) -> Option<bool> {
-        let plan = self.plan;
-        let target = self.region(to)?;
-        let mut parts = Vec::new();
-        for id in plan.tensors_of(list) {
-            let region = self.region_of(id)?;
-            self.check_update(&region)?;
-            let known = |shadow: &&Shadow| shadow.region.covers(&region) && shadow.source.is_some();
-            let device = self
-                .shadows
-                .iter()
-                .find(known)
-                .and_then(|shadow| shadow.on_device);
-            // Where the host has one of them, the host joins them.
-            let Some((device, _)) = device else {
-                return Some(false);
-            };
-            let (shadow, part) = self.shadow_on(&region, device)?;
-            parts.push((device, shadow, part, region));
-        }
-        let Some(&(device, ..)) = parts.first() else {
-            return Some(false);
-        };
-        let apart = |(other, _, _, region): &(usize, usize, Part, Region)| {
-            *other == device && !region.overlaps(&target)
-        };
-        let arena = self.arena_on(device);
-        let (Some(arena), true) = (arena, parts.iter().all(apart)) else {
-            return Some(false);
-        };
-        if !self.is_planned(to)? || self.is_moving(&target) || self.kept(&target).is_some() {
-            return Some(false);
-        }
-        let whole = self.add_buffer(device, target.bytes.len(), Home::Arena(arena));
-        let mut at = whole;
-        for (_, shadow, part, region) in &parts {
-            self.use_region(region);
-            let own = matches!(self.shadows[*shadow].source, Some(Source::Kept(_)));
-            let since = self.shadows[*shadow].since;
-            self.bring_to_device(*part, if own { Some(self.now) } else { since });
-            self.copy_before(device, *part, at, region.bytes.len());
-            at.offset += region.bytes.len();
-        }
-        self.write_region(&target)?;
-        self.moves.push(Move {
-            step: self.now,
-            source: None,
-            device,
-            part: Some(whole),
-            on_host: self.executions[self.now],
-            by_host: false,
-        });
-        self.executions[self.now] = Execution::Nothing;
-        self.learn(Shadow {
-            region: target,
-            on_device: Some((device, whole)),
-            since: None,
-            source: Some(Source::Part { step: self.now, to }),
-            input: None,
-        });
-        Some(true)
-    }
-
-    /// All of an input becomes another value: that is the input, too.
-    fn moves_input(&mut self, range: &Region, to: ValueId, target: &Region) -> Option<bool> {
-        let whole = |shadow: &&Shadow| shadow.region == *range && shadow.on_device.is_none();
-        let found = self.shadows.iter().find(whole);
-        let Some(&Shadow {
-            input: Some(input),
-            source: Some(source),
-            ..
-        }) = found
-        else {
-            return Some(false);
-        };
-        if self.input_buffers.contains_key(&input)
-            || range.overlaps(target)
-            || !self.is_planned(to)?
-            || self.is_moving(target)
-            || self.kept(target).is_some()
-        {
-            return Some(false);
-        }
-        self.use_region(range);
-        self.write_region(target)?;
-        self.moves.push(Move {
-            step: self.now,
-            source: Some(source),
-            device: 0,
-            part: None,
-            on_host: self.executions[self.now],
-            by_host: true,
-        });
-        self.executions[self.now] = Execution::Nothing;
-        self.learn(Shadow {
-            region: target.clone(),
-            on_device: None,
-            since: None,
-            source: Some(Source::Part { step: self.now, to }),
-            input: Some(input),
-        });
-        Some(true)
-    }
-
-    /// A range of a value becomes another value.
-    fn moves_range(&mut self, from: ValueId, offset: usize, to: ValueId) -> Option<bool> {
-        let (source, target) = (self.region(from)?, self.region(to)?);
-        let bytes = target.bytes.len();
-        let start = source.bytes.start.checked_add(offset)?;
-        let range = Region {
-            storage: source.storage,
-            bytes: start..start.checked_add(bytes)?,
-        };
-        self.check_update(&source)?;
-        let mut shadows = self.shadows.iter();
-        let found = shadows
-            .find(|shadow| shadow.region.covers(&range) && shadow.on_device.is_some())
-            .map(|shadow| {
-                let Shadow {
-                    on_device, since, ..
-                } = *shadow;
-                (on_device, since, shadow.region.clone(), shadow.source)
-            });
-        let Some((Some((device, whole)), since, region, known)) = found else {
-            return self.moves_input(&range, to, &target);
-        };
-        // What is kept is a value of its own until it is written.
-        let since = match known {
-            Some(Source::Kept(_)) => Some(self.now),
-            _ => since,
-        };
-        let part = Part {
-            buffer: whole.buffer,
-            offset: whole.offset + (range.bytes.start - region.bytes.start),
-        };
-        if source.overlaps(&target) || !self.is_planned(to)? || self.is_moving(&target) {
-            return Some(false);
-        }
-        self.use_region(&range);
-        if self.kept(&target).is_some() {
-            self.bring_to_device(part, since);
-        }
-        if known.is_none() {
-            self.fetch(&range)?;
-        }
-        if self.write_kept(device, part, &target, known.is_none())? {
-            self.touch(part, self.now);
-            return Some(true);
-        }
-        let Some(source) = known else {
-            // Both sides have it: the host moves its own, and the device has the result, too.
-            self.touch(part, self.now);
-            self.write_region(&target)?;
-            self.learn(Shadow {
-                region: target,
-                on_device: Some((device, part)),
-                since,
-                source: None,
-                input: None,
-            });
-            return Some(true);
-        };
-        self.touch(part, self.now);
-        self.write_region(&target)?;
-        let by_host = match source {
-            Source::Input(_) | Source::Kept(_) => true,
-            Source::Download { .. } => false,
-            Source::Part { step, .. } => self.moved_at(step)?.by_host,
-        };
-        self.moves.push(Move {
-            step: self.now,
-            source: Some(source),
-            device,
-            part: Some(part),
-            on_host: self.executions[self.now],
-            by_host,
-        });
-        self.executions[self.now] = Execution::Nothing;
-        self.learn(Shadow {
-            region: target,
-            on_device: Some((device, part)),
-            since,
-            source: Some(Source::Part { step: self.now, to }),
-            input: None,
-        });
-        Some(true)
-    }
-}
-
-/// Whether a move is one of bytes: within the source, of the same type, and in logical order on
-/// both sides.
-fn fits(call: &StaticCall<'_>, from: usize, offset: usize, output: usize) -> bool {
-    let (Some((from, sizes, order)), Some((to, to_sizes, to_order))) =
-        (call.tensor(from), call.tensor(output))
-    else {
-        return false;
-    };
-    let bytes = |sizes: &[usize]| numel(sizes).ok()?.checked_mul(from.size());
-    let (Some(room), Some(needed)) = (bytes(sizes), bytes(to_sizes)) else {
-        return false;
-    };
-    let end = offset.checked_add(needed);
-    from == to
-        && is_row_major(sizes, order)
-        && is_row_major(to_sizes, to_order)
-        && end.is_some_and(|end| end <= room)
-}
-
-/// The same for tensors that are joined: together they are as large as the output.
-fn joins(call: &StaticCall<'_>, list: usize, output: usize) -> Option<()> {
-    let (to, to_sizes, to_order) = call.tensor(output)?;
-    let mut elements = 0usize;
-    for index in 0..call.list_len(list)? {
-        let (from, sizes, order) = call.list_tensor(list, index)?;
-        if from != to || !is_row_major(sizes, order) {
-            return None;
-        }
-        elements = elements.checked_add(numel(sizes).ok()?)?;
-    }
-    (is_row_major(to_sizes, to_order) && elements == numel(to_sizes).ok()?).then_some(())
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::buffers::{Buffer, Home, Part};
 use super::follow::{Blame, Follower};
 use super::known::{Region, Shadow, Source};
+use crate::ValueId;
 use crate::link::Execution;
 use crate::memory::StorageId;
 use crate::plan::PlannedStorage;
@@ -35,6 +36,8 @@ pub(crate) enum What {
     Keep(usize, KeptAction),
     /// The copy within a device that has this number.
     Copy(usize),
+    /// The second value gets the shape of the first.
+    PassShape(ValueId, ValueId),
 }
 
 /// What is done for something that is kept.
@@ -210,7 +213,7 @@ impl Follower<'_> {
         if both {
             self.copy_before(device, part, there, target.bytes.len());
         } else {
-            self.copy(device, part, there, target.bytes.len(), false);
+            self.copy(device, part, there, target.bytes.len());
         }
         if !partly {
             self.act_after(k, KeptAction::DeviceOnly);
@@ -281,6 +284,19 @@ impl Follower<'_> {
             let there = shadow.on_device.map(|(_, part)| (part.buffer, part.offset));
             shadow.region == keeping.candidate.region && there == Some((keeping.buffer, 0))
         })
+    }
+
+    /// The instruction before which what is kept has to be brought to the device, if that is why it has
+    /// a value. What is kept itself may be brought as late as it is used.
+    pub(super) fn brought_before(&self, shadow: &Shadow) -> Option<usize> {
+        let itself = |keeping: &Keeping| {
+            let there = shadow.on_device.map(|(_, part)| part.buffer);
+            keeping.candidate.region == shadow.region && there == Some(keeping.buffer)
+        };
+        match self.keeping.iter().any(itself) {
+            true => Some(self.now),
+            false => shadow.since,
+        }
     }
 
     /// If a part is one of something kept, the device gets it where it became that.

@@ -82,9 +82,8 @@ pub(super) struct Move {
     pub(super) step: usize,
     /// Where that comes from; `None` if from several values.
     pub(super) source: Option<Source>,
-    pub(super) device: usize,
-    /// What is moved, if a device has it yet; else it is an input.
-    pub(super) part: Option<Part>,
+    /// Where a device has it; on none yet if it is an input.
+    pub(super) on_device: Option<(usize, Part)>,
     /// How it runs on the host, once that has the source.
     pub(super) on_host: Execution,
     /// Whether the host gets the value by running it, rather than by a copy from the device.
@@ -154,19 +153,12 @@ impl Follower<'_> {
             }
             Source::Part { step, to } => {
                 let moved = self.moved_at(step)?;
-                let (by_host, device) = (moved.by_host, moved.device);
-                let (from, on_host) = (moved.source, moved.on_host);
-                if let (true, Some(from)) = (by_host, from) {
+                let (on_host, on_device) = (moved.on_host, moved.on_device);
+                if let (true, Some(from)) = (moved.by_host, moved.source) {
                     self.provide_from(from, step)?;
                     self.executions[step] = on_host;
                 } else {
-                    // Where the part lies is not known yet.
-                    self.executions[step] = Execution::Fetch {
-                        device,
-                        storage: StorageId(0),
-                        offset: 0,
-                        to,
-                    };
+                    self.executions[step] = Execution::fetch(on_device?.0, to);
                 }
             }
         }

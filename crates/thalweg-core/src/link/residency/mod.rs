@@ -23,6 +23,7 @@ mod finish;
 mod follow;
 mod kept;
 mod known;
+mod moves;
 mod paths;
 mod regions;
 
@@ -65,8 +66,8 @@ pub(crate) struct Places {
     arenas: Option<HashMap<StorageId, usize>>,
     /// For each input, whether something looks at it on the host. All are, if this is empty.
     inputs_on_host: Vec<bool>,
-    /// Inputs that go to a device by themselves.
-    inputs: HashMap<usize, PlacedInput>,
+    /// For each input, where it goes if it goes to a device by itself.
+    inputs: Vec<Option<PlacedInput>>,
     /// What stays on a device from call to call.
     pub(crate) kept: Vec<Kept>,
     /// What is done before instructions, in their order, and where in that each instruction's
@@ -82,12 +83,8 @@ pub(crate) struct Places {
 /// A storage that no program plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlacedStorage {
-    /// Where a device has the input: at a place in an arena, or where the caller has it.
-    Input {
-        device: usize,
-        home: (StorageId, usize),
-        bytes: usize,
-    },
+    /// Where a device has the input with this number: at home, or where the caller has it.
+    Input(usize),
     /// The caller's memory of an input that is copied from there to a device.
     Lent,
     /// What stays on a device, by its number.
@@ -100,6 +97,9 @@ pub(crate) struct PlacedInput {
     pub(crate) device: usize,
     /// Its memory on the device.
     pub(crate) storage: StorageId,
+    /// Its place in an arena there, for callers who do not have it on the device.
+    pub(crate) home: (StorageId, usize),
+    pub(crate) bytes: usize,
     /// The caller's memory, if that is on the host.
     pub(crate) lent: StorageId,
     /// Whether a delegate updates it in place.
@@ -113,8 +113,6 @@ pub(crate) struct DeviceCopy {
     pub(crate) from: (StorageId, usize),
     pub(crate) to: (StorageId, usize),
     pub(crate) bytes: usize,
-    /// Whether the instruction's second argument gets the shape of its first.
-    pub(crate) passes_shape: bool,
 }
 
 /// Where a device has an output.
@@ -161,7 +159,7 @@ impl Places {
     /// An input that goes to a device by itself.
     #[inline]
     pub(crate) fn input(&self, index: usize) -> Option<&PlacedInput> {
-        self.inputs.get(&index)
+        self.inputs.get(index)?.as_ref()
     }
 
     /// The storage and offset of a tensor.
