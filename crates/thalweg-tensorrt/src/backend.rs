@@ -94,6 +94,11 @@ impl TensorRt {
         self.0.with_runtime(device, |_| Ok(()))
     }
 
+    /// Loads the engine of a delegate, which is shared by all whose payloads are the same.
+    pub(crate) fn load_shared(&self, spec: &DelegateSpec<'_>) -> Result<Arc<Loaded>> {
+        self.0.load(spec)
+    }
+
     /// Loads an engine that nobody shares, to look at it.
     pub(crate) fn load_alone(&self, payload: &[u8], budget: Budget) -> Result<Loaded> {
         let container = Container::parse(payload)?;
@@ -106,7 +111,7 @@ impl TensorRt {
 
 impl Backend for TensorRt {
     fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
-        Ok(Arc::new(EngineDelegate::new(self.0.load(spec)?)))
+        Ok(Arc::new(EngineDelegate::new(self.load_shared(spec)?)))
     }
 }
 

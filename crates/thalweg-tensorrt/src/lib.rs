@@ -27,6 +27,7 @@ mod container;
 mod delegate;
 mod describe;
 mod find;
+mod floor;
 mod instance;
 mod loaded;
 mod log;
@@ -48,6 +49,7 @@ pub use backend::{NAME, TensorRt};
 pub use container::{Alias, AliasKind, Binding, Container, Metadata};
 pub use describe::{ContainerInfo, EngineInfo, InputRange, ProfileInfo, TensorInfo};
 pub use find::{Attempt, HOW_TO_GET, Outcome, Place};
+pub use floor::{Around, Floor, Watched};
 #[cfg(any(test, feature = "omissions"))]
 #[doc(hidden)]
 pub use omit::{Omission, Rule, omit};

@@ -141,6 +141,11 @@ impl Prepared {
         self.context.bind_host(&binding.name, place)
     }
 
+    /// How many bytes of scratch the shapes need.
+    pub(crate) fn needed(&self) -> usize {
+        self.needed
+    }
+
     /// Sees to it that the context has the scratch that it needs.
     pub(crate) fn give_scratch(
         &mut self,

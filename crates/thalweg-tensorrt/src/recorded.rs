@@ -1,7 +1,7 @@
 //! An enqueue that was recorded as a graph.
 
 use thalweg_core::{Result, StreamHandle, bail};
-use thalweg_cuda::{Capture, CaptureStatus, Device, GraphExec};
+use thalweg_cuda::{Capture, CaptureStatus, Device, GraphExec, Work};
 
 use crate::abi::stream;
 
@@ -46,7 +46,12 @@ impl Recorded {
     pub(crate) fn launch(&self, device: &Device, handle: StreamHandle) -> Result<()> {
         let stream = stream(device, handle);
         let mut work = stream.work()?;
-        self.0.launch(&mut work)?;
+        self.launch_in(&mut work)?;
         work.finish().map(drop)
+    }
+
+    /// Launches it as a part of some work, on the work's stream.
+    pub(crate) fn launch_in(&self, work: &mut Work<'_>) -> Result<()> {
+        self.0.launch(work)
     }
 }

@@ -1,7 +1,7 @@
 //! Memory that is handed over by address, on the stream of a call.
 
-use thalweg_core::{Device as _, DeviceAddress, Result, StreamHandle};
-use thalweg_cuda::{Device, Stream};
+use thalweg_core::{Device as _, DeviceAddress, Result, StreamHandle, ensure};
+use thalweg_cuda::{Device, DeviceBuffer, PinnedBuffer, Stream};
 
 /// The stream of a call, as something to enqueue on. It is not kept for longer than the call.
 pub(crate) fn stream(device: &Device, handle: StreamHandle) -> Stream {
@@ -56,4 +56,55 @@ pub(crate) fn upload(
     // SAFETY: the argument is memory of the device, for its length, and `from` is as long; memory
     // that is not pinned has been read when this returns.
     unsafe { device.upload(to, from.as_ptr(), from.len(), stream) }
+}
+
+/// Enqueues a copy of pinned memory to a buffer, with none of the bookkeeping of
+/// [`Work`](thalweg_cuda::Work): whoever calls this keeps both, and lets nobody else at them, until
+/// the stream has been waited for.
+pub(crate) fn upload_pinned(
+    device: &Device,
+    to: &DeviceBuffer,
+    from: &PinnedBuffer,
+    stream: StreamHandle,
+) -> Result<()> {
+    let len = same_length(to.len(), from.len())?;
+    let to = DeviceAddress(to.address());
+    // SAFETY: both have so many bytes; what else is as said above.
+    unsafe { device.upload(to, from.data().as_ptr(), len, stream) }
+}
+
+/// Enqueues a copy of a buffer to pinned memory, as [`upload_pinned`].
+pub(crate) fn download_pinned(
+    device: &Device,
+    to: &PinnedBuffer,
+    from: &DeviceBuffer,
+    stream: StreamHandle,
+) -> Result<()> {
+    let len = same_length(to.len(), from.len())?;
+    let from = DeviceAddress(from.address());
+    // SAFETY: as for `upload_pinned`.
+    unsafe { device.download(to.data().as_ptr(), from, len, stream) }
+}
+
+/// Copies a buffer to memory that is not pinned, which the driver has written when this returns.
+pub(crate) fn download_pageable(
+    device: &Device,
+    to: &mut [u8],
+    from: &DeviceBuffer,
+    stream: StreamHandle,
+) -> Result<()> {
+    let len = same_length(to.len(), from.len())?;
+    let from = DeviceAddress(from.address());
+    // SAFETY: both have so many bytes, `to` is borrowed until it is written, and whoever calls this
+    // lets nobody else at the buffer until the stream has been waited for.
+    unsafe { device.download(to.as_mut_ptr(), from, len, stream) }
+}
+
+fn same_length(to: usize, from: usize) -> Result<usize> {
+    ensure!(
+        to == from,
+        Internal,
+        "{from} bytes are copied to a place for {to}"
+    );
+    Ok(to)
 }

@@ -4,6 +4,7 @@
 mod aliases;
 mod calls;
 mod faults;
+mod floor;
 mod graphs;
 mod layouts;
 mod omissions;
@@ -15,8 +16,8 @@ mod weights;
 use std::sync::Arc;
 
 use thalweg_core::{
-    DeviceId, DeviceKind, KernelRegistry, LoadOptions, Method, Program, Result, RunOptions,
-    Runtime, Tensor, bail,
+    Backend, DeviceId, DeviceKind, KernelRegistry, LoadOptions, Method, Program, Result,
+    RunOptions, Runtime, Tensor, bail,
 };
 use thalweg_cuda::{Device, Driver};
 use thalweg_format::{
@@ -207,14 +208,21 @@ fn load(
     bytes: Vec<u8>,
     options: &LoadOptions,
 ) -> Result<Program> {
+    load_in(tensorrt.clone(), driver, bytes, options)
+}
+
+fn load_in(
+    backend: impl Backend + 'static,
+    driver: &Driver,
+    bytes: Vec<u8>,
+    options: &LoadOptions,
+) -> Result<Program> {
     let mut kernels = KernelRegistry::new();
     for copy in [UPLOAD, DOWNLOAD] {
         let signature = format!("{copy}(Tensor self, *, Tensor(a!) out) -> Tensor(a!)");
         kernels.register(&signature, |_| bail!(Internal, "copies between devices"))?;
     }
-    let mut runtime = Runtime::builder()
-        .kernels(&kernels)
-        .backend(NAME, tensorrt.clone());
+    let mut runtime = Runtime::builder().kernels(&kernels).backend(NAME, backend);
     for ordinal in 0..driver.device_count()? {
         let device: Device = driver.device(ordinal)?;
         runtime = runtime.device(Arc::new(device));

@@ -1,0 +1,117 @@
+//! One call of an engine, to be made again and again.
+
+use std::sync::Arc;
+
+use thalweg_core::{DeviceAddress, Result, StreamHandle};
+
+use super::watch::Value;
+use crate::abi::Shape;
+use crate::loaded::Loaded;
+use crate::prepared::Prepared;
+use crate::profile::{Given, choose};
+use crate::scratch::Scratch;
+
+/// A context that has been told everything that a call needs.
+pub(super) struct Run {
+    prepared: Prepared,
+    loaded: Arc<Loaded>,
+    profile: usize,
+    inputs: Vec<Value>,
+    /// By binding; zero where it is on the host, or where TensorRT asks for memory as it computes.
+    addresses: Vec<DeviceAddress>,
+}
+
+impl Run {
+    /// A context of the profile that a method would choose for these inputs, by their shapes.
+    pub(super) fn new(
+        loaded: Arc<Loaded>,
+        inputs: Vec<Value>,
+        stream: StreamHandle,
+    ) -> Result<Self> {
+        let mut numbers = vec![Vec::new(); inputs.len()];
+        for ((binding, input), numbers) in loaded.bindings.iter().zip(&inputs).zip(&mut numbers) {
+            if binding.on_host {
+                crate::argument::numbers(binding, &input.bytes, numbers)?;
+            }
+        }
+        let given = |index: usize| Given {
+            shape: inputs[index].shape,
+            values: loaded.bindings[index].on_host.then_some(&*numbers[index]),
+        };
+        let name = |index: usize| &*loaded.bindings[index].text;
+        let profile = choose(&loaded.profiles, None, &given, &name)?;
+        let prepared = Prepared::new(&loaded, profile, stream)?;
+        let addresses = vec![DeviceAddress(0); loaded.bindings.len()];
+        Ok(Self {
+            prepared,
+            profile,
+            inputs,
+            addresses,
+            loaded,
+        })
+    }
+
+    /// The bytes that an input had, which are not needed any more where it is on the device.
+    pub(super) fn take_bytes(&mut self, index: usize) -> Vec<u8> {
+        match self.loaded.bindings[index].on_host {
+            true => Vec::new(),
+            false => std::mem::take(&mut self.inputs[index].bytes),
+        }
+    }
+
+    /// How many bytes of scratch it needs.
+    pub(super) fn needed(&self) -> usize {
+        self.prepared.needed()
+    }
+
+    /// The shape of an output.
+    pub(super) fn output_shape(&self, index: usize) -> &Shape {
+        self.prepared.output_shape(index)
+    }
+
+    /// Says where a tensor is to be.
+    pub(super) fn place(&mut self, index: usize, address: DeviceAddress) {
+        self.addresses[index] = address;
+    }
+
+    /// Tells the context what it does not know yet: everything at first, nothing later, unless an
+    /// enqueue has failed.
+    pub(super) fn prepare(&mut self, scratch: &mut Scratch, stream: StreamHandle) -> Result<()> {
+        self.configure(stream)?;
+        self.prepared.give_scratch(&self.loaded, scratch, stream)?;
+        for (index, &address) in self.addresses.iter().enumerate() {
+            if address.0 != 0 {
+                self.prepared.bind(&self.loaded, index, address, stream)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Enqueues the engine's work.
+    pub(super) fn enqueue(&mut self, stream: StreamHandle) -> Result<()> {
+        for index in self.loaded.inputs..self.loaded.bindings.len() {
+            if let Some(allocator) = self.prepared.allocator(index) {
+                allocator.begin(stream);
+            }
+        }
+        self.prepared.enqueue(&self.loaded, stream, false)
+    }
+
+    /// Tells the context the shapes, from which output shapes and scratch follow.
+    pub(super) fn configure(&mut self, stream: StreamHandle) -> Result<()> {
+        let inputs = &self.inputs;
+        if self
+            .prepared
+            .has_shapes(inputs.iter().map(|input| &input.shape))
+        {
+            return Ok(());
+        }
+        self.prepared.configure(
+            &self.loaded,
+            self.loaded.profiles[self.profile].scratch,
+            |index| &inputs[index].shape,
+            |index| &inputs[index].bytes,
+            stream,
+        )
+    }
+}

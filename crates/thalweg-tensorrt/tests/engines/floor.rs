@@ -1,0 +1,331 @@
+//! Engines that are measured by themselves.
+
+use super::*;
+use thalweg_core::ErrorKind;
+use thalweg_simgpu::WorkKind;
+use thalweg_simgpu::nvinfer::{Compute, Dim};
+use thalweg_tensorrt::{Around, Floor, Watched};
+
+const ALL: [Around; 4] = [
+    Around::Nothing,
+    Around::Pinned,
+    Around::PinnedGraph,
+    Around::Pageable,
+];
+
+/// A program of one engine, whose calls are watched.
+fn watch(model: &Model, driver: &Driver) -> Result<(Watched, Method)> {
+    let watched = Watched::new(&tensorrt(driver)?);
+    let options = LoadOptions::new();
+    let program = load_in(watched.clone(), driver, model.bytes(), &options)?;
+    Ok((watched, program.method("forward")?))
+}
+
+/// The bytes of a call's outputs.
+fn call(method: &mut Method, inputs: &[&Tensor]) -> Result<Vec<Vec<u8>>> {
+    let inputs: Vec<_> = inputs.iter().map(|tensor| (*tensor).into()).collect();
+    let outputs = method.run(&inputs)?;
+    let outputs = outputs.iter();
+    outputs
+        .map(|output| Ok(output?.tensor()?.bytes().to_vec()))
+        .collect()
+}
+
+/// The floor of one call.
+fn floor(watched: &Watched, inputs: &[&Tensor], outputs: &[Vec<u8>]) -> Result<Floor> {
+    let inputs: Vec<_> = inputs.iter().map(|tensor| tensor.view().bytes()).collect();
+    let outputs: Vec<_> = outputs.iter().map(|bytes| &**bytes).collect();
+    watched.floor(&inputs, &outputs)
+}
+
+#[test]
+fn every_measurement_has_its_calls_and_computes_what_the_method_does() {
+    on_every_machine(60, |driver| {
+        let (watched, mut method) = watch(&dynamic(), driver).unwrap();
+        let x = numbers(3, &[5, 8]);
+        // Two calls, one on what the other gave, are as two engines in a row.
+        let first = call(&mut method, &[&x]).unwrap();
+        let y = Tensor::from_slice(&tripled(&x), &[5, 8]).unwrap();
+        assert_eq!(first[0], y.view().bytes());
+        let second = call(&mut method, &[&y]).unwrap();
+        let mut floor = floor(&watched, &[&x], &second).unwrap();
+        assert_eq!(floor.engines(), 2);
+        assert_eq!(floor.copied(), (160, 160));
+        for around in ALL {
+            let times = floor.measure(around, 2, 7).unwrap();
+            assert_eq!(times.len(), 7, "{around:?}");
+            assert_eq!(floor.outputs().unwrap(), second, "{around:?}");
+        }
+    });
+}
+
+#[test]
+fn a_call_enqueues_and_waits_once_and_does_nothing_else() {
+    let sim = Sim::session(Config::seeded(0));
+    let driver = open();
+    let (watched, mut method) = watch(&affine(), &driver).unwrap();
+    let x = numbers(1, &[8, 8]);
+    let outputs = call(&mut method, &[&x]).unwrap();
+    drop(method);
+    let mut floor = floor(&watched, &[&x], &outputs).unwrap();
+    let (up, down) = ("cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync");
+    let (enqueue, launch) = ("nvinfer.IExecutionContext.enqueueV3", "cuGraphLaunch");
+    let wait = "cuStreamSynchronize";
+    let allowed = [
+        "cuCtxGetCurrent",
+        "cuCtxPushCurrent",
+        "cuCtxPopCurrent",
+        "cuThreadExchangeStreamCaptureMode",
+        "cuLaunchKernel",
+    ];
+    for (around, expected) in [
+        (Around::Nothing, vec![enqueue, wait]),
+        (Around::Pinned, vec![up, enqueue, down, wait]),
+        (Around::PinnedGraph, vec![launch, wait]),
+        (Around::Pageable, vec![up, enqueue, down, wait]),
+    ] {
+        let mut counts = |repeat: usize| {
+            let before = sim.call_counts();
+            floor.measure(around, 1, repeat).unwrap();
+            let after = sim.call_counts().into_iter();
+            let count = |name: &str| before.iter().find(|(n, _)| n == name).map_or(0, |it| it.1);
+            after
+                .map(|(name, now)| (name.clone(), now - count(&name)))
+                .collect::<Vec<_>>()
+        };
+        let (few, many) = (counts(1), counts(11));
+        for name in &expected {
+            assert!(many.iter().any(|it| it.0 == *name), "{around:?}: {name}");
+        }
+        for (name, many) in many {
+            let few = few.iter().find(|it| it.0 == name).map_or(0, |it| it.1);
+            let each = (many as f64 - few as f64) / 10.0;
+            match expected.contains(&&*name) {
+                true => assert_eq!(each, 1.0, "{around:?}: {name}"),
+                false if allowed.contains(&&*name) => {}
+                // What comes with a measurement, whatever its length, may differ a little.
+                false => assert!(each < 0.5, "{around:?}: {name} {each}"),
+            }
+        }
+    }
+    drop((floor, watched, driver));
+    sim.assert_clean();
+}
+
+#[test]
+fn copies_are_as_large_as_what_the_method_took_and_gave() {
+    let sim = Sim::session(Config::seeded(0));
+    let driver = open();
+    let (watched, mut method) = watch(&affine(), &driver).unwrap();
+    let x = numbers(1, &[8, 8]);
+    let outputs = call(&mut method, &[&x]).unwrap();
+    // Inputs and outputs that no engine has, too: the host looks at them.
+    let (more, none) = (numbers(7, &[3]), numbers(0, &[0]));
+    let outputs = [outputs[0].clone(), vec![1, 2, 3]];
+    let mut floor = floor(&watched, &[&x, &more, &none], &outputs).unwrap();
+    assert_eq!(floor.copied(), (256 + 12, 256 + 3));
+    sim.clear_log();
+    floor.measure(Around::Pinned, 0, 1).unwrap();
+    sim.drain();
+    assert_eq!(sim.copies(WorkKind::HostToDevice), 2);
+    assert_eq!(sim.copies(WorkKind::DeviceToHost), 2);
+    drop((floor, method, watched, driver));
+    sim.assert_clean();
+}
+
+#[test]
+fn scratch_is_one_buffer_for_all_engines_and_the_engine_is_the_methods() {
+    let sim = Sim::session(Config::seeded(0));
+    let driver = open();
+    let mut model = affine();
+    model.engine.profiles = vec![ProfileSpec::new().scratch(1 << 20)];
+    let (watched, mut method) = watch(&model, &driver).unwrap();
+    let x = numbers(1, &[8, 8]);
+    for _ in 0..3 {
+        call(&mut method, &[&x]).unwrap();
+    }
+    let loaded = sim.calls("nvinfer.IRuntime.deserializeCudaEngine");
+    let before = sim.used_memory(0);
+    let floor = floor(&watched, &[&x], &[]).unwrap();
+    assert_eq!(floor.engines(), 3);
+    let taken = sim.used_memory(0) - before;
+    assert!((1 << 20..2 << 20).contains(&taken), "{taken}");
+    assert_eq!(sim.calls("nvinfer.IRuntime.deserializeCudaEngine"), loaded);
+    drop((floor, method, watched, driver));
+    sim.assert_clean();
+}
+
+#[test]
+fn the_profile_is_the_one_that_a_method_would_choose() {
+    let sim = Sim::session(Config::seeded(0));
+    let driver = open();
+    let mut model = dynamic();
+    let profile = |max, scratch| {
+        let profile = ProfileSpec::new().shape("x", &[1, 8], &[1, 8], &[max, 8]);
+        profile.scratch(scratch)
+    };
+    model.engine.profiles = vec![profile(4, 1 << 12), profile(64, 1 << 22)];
+    let (watched, mut method) = watch(&model, &driver).unwrap();
+    for (rows, scratch) in [(5, 1u64 << 22), (4, 1 << 12)] {
+        let x = numbers(1, &[rows, 8]);
+        let outputs = call(&mut method, &[&x]).unwrap();
+        let before = sim.used_memory(0);
+        let mut floor = floor(&watched, &[&x], &outputs).unwrap();
+        let taken = sim.used_memory(0) - before;
+        assert!((scratch..scratch + (1 << 12)).contains(&taken), "{taken}");
+        floor.measure(Around::Pinned, 0, 2).unwrap();
+        assert_eq!(floor.outputs().unwrap(), outputs);
+    }
+    drop((method, watched, driver));
+    sim.assert_clean();
+}
+
+#[test]
+fn updates_in_place_go_on_from_call_to_call_and_leave_the_methods_input() {
+    on_every_machine(20, |driver| {
+        let (model, x, total) = in_place();
+        let (watched, mut method) = watch(&model, driver).unwrap();
+        let outputs = call(&mut method, &[&x, &total]).unwrap();
+        let mut floor = floor(&watched, &[&x, &total], &outputs).unwrap();
+        floor.measure(Around::Pinned, 0, 3).unwrap();
+        let expected: Vec<u8> = (0..64)
+            .flat_map(|i| (10.0f32 + 4.0 * i as f32).to_ne_bytes())
+            .collect();
+        assert_eq!(floor.outputs().unwrap(), [expected]);
+        for around in ALL {
+            floor.measure(around, 1, 2).unwrap();
+        }
+    });
+}
+
+/// `new = x + total`, which is in the memory of `total`.
+fn in_place() -> (Model, Tensor, Tensor) {
+    let engine = EngineSpec::new()
+        .input("x", DType::F32, &[64])
+        .input("total", DType::F32, &[64])
+        .output_in_place("new", "total")
+        .profile(ProfileSpec::new().scratch(512))
+        .affine("new", &[(1.0, "x"), (1.0, "total")], 0.0);
+    let ios = [
+        input("x", &[64]),
+        input("total", &[64]),
+        output("new", &[64]),
+    ];
+    let model = Model::new(engine, &ios).alias("new", "total");
+    (model, numbers(0, &[64]), numbers(10, &[64]))
+}
+
+#[test]
+fn values_on_the_host_and_sizes_that_depend_on_data_are_measured_too() {
+    let engine = EngineSpec::new()
+        .input("x", DType::F32, &[64])
+        .input("one", DType::F32, &[1])
+        .host_input("n", DType::I64, &[1])
+        .output("y", DType::F32, &[Dim::Value("n".into(), 0)])
+        .output("at", DType::I64, &[Dim::Fixed(1), Dim::Data])
+        .profile(
+            ProfileSpec::new()
+                .values("n", &[1], &[8], &[16])
+                .scratch(1024),
+        )
+        .affine("y", &[(3.0, "one")], 1.0)
+        .compute(Compute::NonZero {
+            input: "x".into(),
+            output: "at".into(),
+        });
+    let mut n = input("n", &[1]).of(ScalarType::Long);
+    n.on_host = true;
+    let ios = [
+        input("x", &[64]),
+        input("one", &[1]),
+        n,
+        output("y", &[16]).dynamic(),
+        output("at", &[1, 64]).of(ScalarType::Long).dynamic(),
+    ];
+    let model = Model::new(engine, &ios);
+    on_every_machine(20, |driver| {
+        let (watched, mut method) = watch(&model, driver).unwrap();
+        let (x, one) = (numbers(-2, &[64]), numbers(1, &[1]));
+        let n = Tensor::from_slice(&[5i64], &[1]).unwrap();
+        let outputs = call(&mut method, &[&x, &one, &n]).unwrap();
+        assert_eq!(outputs[0].len(), 20);
+        let mut floor = floor(&watched, &[&x, &one, &n], &outputs).unwrap();
+        for around in [Around::Nothing, Around::Pinned, Around::Pageable] {
+            assert_eq!(floor.measure(around, 1, 3).unwrap().len(), 3);
+            assert_eq!(floor.outputs().unwrap(), outputs);
+        }
+    });
+}
+
+#[test]
+fn an_engine_that_cannot_be_recorded_says_so_and_is_measured_without_a_graph() {
+    on_every_machine(5, |driver| {
+        let mut model = affine();
+        model.engine.streamable = 4096;
+        model.compile_specs = vec![("weight_streaming_budget", b"0".to_vec())];
+        let (watched, mut method) = watch(&model, driver).unwrap();
+        let x = numbers(1, &[8, 8]);
+        let outputs = call(&mut method, &[&x]).unwrap();
+        let mut floor = floor(&watched, &[&x], &outputs).unwrap();
+        for _ in 0..2 {
+            assert!(floor.measure(Around::PinnedGraph, 1, 2).is_err());
+            assert_eq!(floor.measure(Around::Pinned, 1, 2).unwrap().len(), 2);
+            assert_eq!(floor.outputs().unwrap(), outputs);
+        }
+    });
+}
+
+#[test]
+fn without_engines_there_is_no_floor_and_a_wrong_payload_is_refused() {
+    on_every_machine(1, |driver| {
+        let (watched, mut method) = watch(&affine(), driver).unwrap();
+        let refused = || watched.floor(&[], &[]).err().unwrap();
+        assert_eq!(refused().kind(), ErrorKind::InvalidInput);
+        assert!(refused().to_string().contains("no engine of TensorRT"));
+        // What was seen is taken.
+        let x = numbers(1, &[8, 8]);
+        call(&mut method, &[&x]).unwrap();
+        drop(floor(&watched, &[&x], &[]).unwrap());
+        refused();
+
+        let mut model = affine();
+        model.engine = model.engine.output_like("z", "x");
+        let error = watch(&model, driver).err().unwrap();
+        assert!(error.to_string().contains('z'), "{error}");
+    });
+}
+
+#[test]
+fn whatever_call_fails_the_floor_goes_in_order_and_measures_again() {
+    let (model, x, total) = in_place();
+    let y = numbers(2, &[5, 8]);
+    for (model, inputs) in [(dynamic(), vec![&y]), (model, vec![&x, &total])] {
+        let sim = Sim::session(Config::seeded(0));
+        let scenario = |_: &Sim| -> Result<()> {
+            let driver = Driver::open(Some(Sim::path()))?;
+            let (watched, mut method) = watch(&model, &driver)?;
+            let outputs = call(&mut method, &inputs)?;
+            drop(method);
+            let mut floor = floor(&watched, &inputs, &outputs)?;
+            let mut failed = Ok(());
+            for around in ALL {
+                match floor.measure(around, 1, 2) {
+                    Ok(times) => assert_eq!(times.len(), 2),
+                    Err(error) => {
+                        // One call fails, at most.
+                        let times = floor.measure(around, 1, 2);
+                        assert!(times.is_ok(), "{error}, and then {times:?}");
+                        failed = Err(error);
+                    }
+                }
+            }
+            failed
+        };
+        for seed in [3, 4] {
+            sim.for_each_fault(&Config::seeded(seed), scenario, |fault, result, reports| {
+                assert!(reports.is_empty(), "{fault:?} ({result:?}): {reports:#?}");
+                assert!(fault.is_some() || result.is_ok(), "{result:?}");
+            });
+        }
+    }
+}
