@@ -473,3 +473,140 @@ fn a_container_says_who_built_the_engine_and_for_what() {
     let reason = engine["not_shown"].as_str().unwrap();
     assert!(reason.contains("device 3"), "{reason}");
 }
+
+/// The payload of an engine that computes `y = 3 x + 1` and cannot be recorded as a graph.
+fn payload_with_weights_on_the_host() -> Vec<u8> {
+    let mut engine = EngineSpec::new()
+        .input("x", DType::F32, &[4, 8])
+        .output_like("y", "x")
+        .profile(ProfileSpec::new())
+        .affine("y", &[(3.0, "x")], 1.0);
+    engine.streamable = 4096;
+    let engine = &engine.to_bytes();
+    let binding = |name: &str, is_input| Binding {
+        name: name.into(),
+        is_input,
+        ..Binding::default()
+    };
+    let metadata = Metadata {
+        io_bindings: vec![binding("x", true), binding("y", false)],
+        ..Metadata::default()
+    };
+    Container { metadata, engine }.to_bytes().unwrap()
+}
+
+/// Writes a program of one engine, before which the host computes `relu`, and whose weights are on
+/// the host.
+fn write_mixed_program(path: &Path) {
+    let mut program = ProgramBuilder::new();
+    let mut method = MethodBuilder::new("forward");
+    let arena = method.arena(DeviceId {
+        kind: DeviceKind::Cuda,
+        index: 0,
+    });
+    let payload = program.payload(payload_with_weights_on_the_host());
+    let delegate = method.delegate(NAME, payload, &[("weight_streaming_budget", b"0")]);
+    let tensors = [(); 3].map(|()| method.tensor(ScalarType::Float, &[4, 8]));
+    let [x, positive, y] = tensors;
+    let [from, to] = [(); 2].map(|()| method.tensor_in(arena, ScalarType::Float, &[4, 8]));
+    method.input(x);
+    method.call("aten::relu.out", &[x, positive, positive]);
+    method.call("et_copy::_h2d_copy.out", &[positive, from, from]);
+    method.call_delegate(delegate, &[from, to]);
+    method.call("et_copy::_d2h_copy.out", &[to, y, y]);
+    method.output(y);
+    program.method(method);
+    let program = program.build().unwrap();
+    let bytes = program.to_bytes(&WriteOptions::default()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn engines_are_measured_by_themselves_beside_the_method() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_program(&program);
+    let arguments = ["bench", "--floor", path(&program), "--repeat", "12"];
+    let report = with_gpu(&[&arguments[..], &["--json"]].concat()).json();
+    assert_eq!(report["options"]["rounds"], 5);
+    assert_eq!(report["options"]["warmup"], 10);
+    let measured = &report["programs"][0];
+    assert_eq!(measured["engine_calls"], 2);
+    assert_eq!(measured["bytes_to_device"], 128);
+    assert_eq!(measured["bytes_to_host"], 128);
+    assert_eq!(measured["same_outputs"], true);
+    assert_eq!(measured["not_in_floor"], serde_json::json!([]));
+    let kinds = measured["kinds"].as_array().unwrap();
+    let names: Vec<_> = kinds
+        .iter()
+        .map(|it| it["memory"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["pinned", "pinned, graph", "device", "pageable"]);
+    for kind in kinds {
+        let median = |what: &str| {
+            // Twelve calls in five turns are three a turn.
+            assert_eq!(kind[what]["calls"], 15, "{kind}");
+            kind[what]["median_us"].as_f64().unwrap()
+        };
+        let (method, floor) = (median("method"), median("floor"));
+        let number = |name: &str| kind[name].as_f64().unwrap();
+        assert!((number("ratio") - method / floor).abs() < 1e-6, "{kind}");
+        assert!(
+            (number("over_us") - (method - floor)).abs() < 1e-6,
+            "{kind}"
+        );
+        assert!(floor > 0.0);
+    }
+    let text = with_gpu(&arguments).ok();
+    assert!(text.contains("15 calls of each, in turns of 3"), "{text}");
+    assert!(text.contains("2 calls of engines"), "{text}");
+    for absent in ["the floor is that of the engines alone", "other outputs"] {
+        assert!(!text.contains(absent), "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_in_a_floor_and_what_cannot_be_measured_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_mixed_program(&program);
+    let arguments = ["bench", "--floor", path(&program), "--repeat", "2"];
+    let report = with_gpu(&[&arguments[..], &["--json"]].concat()).json();
+    let measured = &report["programs"][0];
+    assert_eq!(
+        measured["not_in_floor"],
+        serde_json::json!(["1 operator on the host"])
+    );
+    assert_eq!(measured["same_outputs"], true);
+    let graph = &measured["kinds"][1];
+    for what in ["method", "floor"] {
+        assert!(graph[what]["not_measured"].is_string(), "{graph}");
+    }
+    assert!(graph["ratio"].is_null());
+    assert_eq!(measured["kinds"][3]["floor"]["calls"], 2);
+    let text = with_gpu(&arguments).ok();
+    assert!(
+        text.contains("the method also runs 1 operator on the host"),
+        "{text}"
+    );
+    assert!(text.contains("no floor for `pinned, graph`: "), "{text}");
+}
+
+#[test]
+fn there_is_no_floor_without_engines_that_run() {
+    let message = with_gpu(&["bench", "--floor", "fixtures/add"]).refused();
+    assert!(
+        message.contains("has no delegates of TensorRTBackend"),
+        "{message}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_program(&program);
+    let message = without_gpu(&["bench", "--floor", path(&program)]).refused();
+    assert!(message.contains("/nowhere/lib.so"), "{message}");
+    let message = with_gpu(&["bench", "--floor", path(&program), "--inputs", "pinned"]).err;
+    assert!(message.contains("cannot be used with"), "{message}");
+    write_broken_program(&program);
+    let message = with_gpu(&["bench", "--floor", path(&program)]).refused();
+    assert!(message.contains("not a TensorRT container"), "{message}");
+}

@@ -1,5 +1,7 @@
 //! `thalweg bench`: measures how long methods take.
 
+#[cfg(target_os = "linux")]
+mod floor;
 mod place;
 
 use std::io::Write;
@@ -8,13 +10,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use thalweg::{Device, RunOptions, Runtime, Schedule, Value};
+use thalweg::{Device, Input, Method, RunOptions, Runtime, Schedule, Value};
 
+#[cfg(target_os = "linux")]
+use self::floor::floor;
 use self::place::{InputPlace, OutputPlace, Placed};
 use super::Verdict;
 use super::timing::Times;
 use crate::failure::{Failure, Result};
-use crate::input::{HELP, Spec};
+use crate::input::{HELP, Prepared, Spec};
 use crate::machine::{Machine, peak_memory};
 use crate::program::Source;
 use crate::summary::type_and_shape;
@@ -38,6 +42,10 @@ pub(crate) struct Arguments {
     /// call, and times are until then; the time until the call returns is given, too
     #[arg(long, value_name = "WHERE", value_enum, default_value_t = OutputPlace::Host)]
     outputs: OutputPlace,
+    /// Measures the method and its TensorRT engines by themselves in turn, in one process: what they
+    /// take with as little around them as possible is the floor of what the method can take
+    #[arg(long, conflicts_with_all = ["inputs", "outputs"])]
+    floor: bool,
     /// A data file (.ptd) [default: the one beside the program]
     #[arg(long, value_name = "FILE")]
     data: Vec<PathBuf>,
@@ -73,6 +81,9 @@ struct Measured {
 
 /// Runs the command.
 pub(crate) fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
+    if arguments.floor {
+        return floor(arguments, out);
+    }
     let runtime = super::runtime(arguments.threads);
     let mut all = Vec::new();
     for program in &arguments.programs {
@@ -109,25 +120,9 @@ fn measure(arguments: &Arguments, runtime: &Runtime, source: &Source) -> Result<
         .hint("--outputs host"));
     }
     let options = RunOptions::new().device_outputs(on_device);
-    // The time until the call returned, and until the devices had finished.
-    let mut call = || -> Result<(Duration, Duration)> {
-        let start = Instant::now();
-        method.run_with(&inputs, &options).map_err(|error| {
-            let failure = Failure::from(error);
-            if prepared.made_up() {
-                failure.hint(crate::input::MADE_UP)
-            } else {
-                failure
-            }
-        })?;
-        let alone = start.elapsed();
-        if !on_device {
-            return Ok((alone, alone));
-        }
-        for device in &devices {
-            device.synchronize(device.default_stream())?;
-        }
-        Ok((alone, start.elapsed()))
+    let waits = if on_device { &*devices } else { &[] };
+    let mut call = || {
+        timed(&mut method, &inputs, &options, waits).map_err(|error| explained(error, &prepared))
     };
     let (_, first) = call()?;
     for _ in 0..arguments.warmup {
@@ -158,6 +153,43 @@ fn measure(arguments: &Arguments, runtime: &Runtime, source: &Source) -> Result<
     })
 }
 
+/// Elsewhere there is no TensorRT.
+#[cfg(not(target_os = "linux"))]
+fn floor(_: &Arguments, _: &mut dyn Write) -> Result<Verdict> {
+    Err(Failure::new(
+        "floors are those of TensorRT engines, which run on Linux only",
+    ))
+}
+
+/// Makes one call. Gives the time until it returned, and until the devices to wait for had finished.
+fn timed<'m>(
+    method: &'m mut Method,
+    inputs: &[Input<'m>],
+    options: &RunOptions<'_>,
+    waits: &[Arc<dyn Device>],
+) -> thalweg::Result<(Duration, Duration)> {
+    let start = Instant::now();
+    method.run_with(inputs, options)?;
+    let alone = start.elapsed();
+    if waits.is_empty() {
+        return Ok((alone, alone));
+    }
+    for device in waits {
+        device.synchronize(device.default_stream())?;
+    }
+    Ok((alone, start.elapsed()))
+}
+
+/// What has failed in a call, and what to try if its inputs were made up.
+fn explained(error: thalweg::Error, prepared: &Prepared) -> Failure {
+    let failure = Failure::from(error);
+    if prepared.made_up() {
+        failure.hint(crate::input::MADE_UP)
+    } else {
+        failure
+    }
+}
+
 /// The devices that a method uses.
 fn devices(runtime: &Runtime, schedule: &Schedule) -> Result<Vec<Arc<dyn Device>>> {
     let devices = schedule.device_bytes.iter();
@@ -172,15 +204,7 @@ fn print_table(
     all: &[Measured],
     out: &mut dyn Write,
 ) -> Result<()> {
-    writeln!(
-        out,
-        "{}, {}, {} {}; thalweg {}",
-        machine.cpu_or_arch(),
-        text::count(machine.cores, "core"),
-        machine.os,
-        machine.arch,
-        env!("CARGO_PKG_VERSION"),
-    )?;
+    print_machine(machine, out)?;
     writeln!(
         out,
         "{}, {} after the first and {} of warmup",
@@ -188,12 +212,7 @@ fn print_table(
         text::count(arguments.repeat, "call"),
         arguments.warmup,
     )?;
-    if cfg!(debug_assertions) {
-        writeln!(
-            out,
-            "note: this build has debug assertions; measure with --release"
-        )?;
-    }
+    print_build(out)?;
     let on_device = arguments.outputs == OutputPlace::Device;
     if on_device {
         writeln!(
@@ -240,6 +259,33 @@ fn print_table(
     Ok(())
 }
 
+fn print_machine(machine: &Machine, out: &mut dyn Write) -> Result<()> {
+    Ok(writeln!(
+        out,
+        "{}, {}, {} {}; thalweg {}",
+        machine.cpu_or_arch(),
+        text::count(machine.cores, "core"),
+        machine.os,
+        machine.arch,
+        env!("CARGO_PKG_VERSION"),
+    )?)
+}
+
+fn print_build(out: &mut dyn Write) -> Result<()> {
+    if cfg!(debug_assertions) {
+        writeln!(
+            out,
+            "note: this build has debug assertions; measure with --release"
+        )?;
+    }
+    Ok(())
+}
+
+/// As numbers are in JSON.
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
 fn print_json(
     arguments: &Arguments,
     runtime: &Runtime,
@@ -247,7 +293,6 @@ fn print_json(
     all: &[Measured],
     out: &mut dyn Write,
 ) -> Result<()> {
-    let micros = |time: Duration| time.as_secs_f64() * 1e6;
     let programs: Vec<_> = all
         .iter()
         .map(|measured| {

@@ -1,0 +1,446 @@
+//! `thalweg bench --floor`: a method beside its TensorRT engines by themselves.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use thalweg::cuda::Driver;
+use thalweg::tensorrt::{Around, Floor, NAME, Options, TensorRt, Watched};
+use thalweg::{Device, GraphUse, How, Input, Method, Output, RunOptions, Runtime, Value};
+
+use super::place::{InputPlace, Placed};
+use super::{Arguments, devices, explained, micros, print_build, print_machine, timed};
+use crate::commands::Verdict;
+use crate::commands::timing::Times;
+use crate::failure::{Failure, Result, with_causes};
+use crate::input::Prepared;
+use crate::machine::Machine;
+use crate::program::{Chosen, Source};
+use crate::text;
+
+/// So often the method and the floors take turns, so that a clock that drifts drifts for all.
+const ROUNDS: usize = 5;
+
+/// The second call of a kind is recorded as a graph, and the one after it is the first that is like
+/// those that follow.
+const LEAST_WARMUP: usize = 3;
+
+/// Where the method has inputs and outputs, and what the engines have around them for that.
+#[derive(Clone, Copy)]
+struct Kind {
+    name: &'static str,
+    inputs: InputPlace,
+    /// Whether outputs stay on the device.
+    leaves_outputs: bool,
+    graph: GraphUse,
+    around: Around,
+}
+
+const KINDS: [Kind; 4] = [
+    Kind {
+        name: "pinned",
+        inputs: InputPlace::Pinned,
+        leaves_outputs: false,
+        graph: GraphUse::Off,
+        around: Around::Pinned,
+    },
+    Kind {
+        name: "pinned, graph",
+        inputs: InputPlace::Pinned,
+        leaves_outputs: false,
+        graph: GraphUse::On,
+        around: Around::PinnedGraph,
+    },
+    Kind {
+        name: "device",
+        inputs: InputPlace::Device,
+        leaves_outputs: true,
+        graph: GraphUse::Off,
+        around: Around::Nothing,
+    },
+    Kind {
+        name: "pageable",
+        inputs: InputPlace::Host,
+        leaves_outputs: false,
+        graph: GraphUse::Off,
+        around: Around::Pageable,
+    },
+];
+
+/// What was measured of one program.
+struct Measured {
+    program: String,
+    method: String,
+    engines: usize,
+    /// Bytes to the device and from it, in floors with copies.
+    copied: (usize, usize),
+    /// What the method does beside running engines, in words.
+    besides: Vec<String>,
+    /// Whether the engines by themselves gave what the method gives.
+    same_outputs: bool,
+    kinds: Vec<Pair>,
+    devices: Vec<String>,
+}
+
+/// What was measured of one kind; the reason, of what could not be.
+struct Pair {
+    kind: Kind,
+    method: Result<Times, String>,
+    floor: Result<Times, String>,
+}
+
+/// Runs the command.
+pub(super) fn floor(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
+    let mut all = Vec::new();
+    for program in &arguments.programs {
+        let source = Source::find(program, &arguments.data)?;
+        let measured =
+            measure(arguments, &source).map_err(|failure| failure.in_file(&source.path))?;
+        all.push(measured);
+    }
+    let machine = Machine::look();
+    if arguments.json {
+        print_json(arguments, &machine, &all, out)?;
+    } else {
+        print_table(arguments, &machine, &all, out)?;
+    }
+    Ok(Verdict::Right)
+}
+
+fn measure(arguments: &Arguments, source: &Source) -> Result<Measured> {
+    let method = arguments.method.as_deref();
+    // Without TensorRT, this says what is missing in a program without engines, too.
+    let chosen = source.load(&crate::commands::runtime(arguments.threads), method)?;
+    if !chosen.info.backends.iter().any(|name| name == NAME) {
+        return Err(Failure::new(format!(
+            "method {} has no delegates of {NAME}, so there is no floor to measure",
+            chosen.info.name
+        ))
+        .hint("bench without --floor"));
+    }
+    let driver = Driver::open(None)?;
+    let tensorrt = TensorRt::find(&driver, &Options::new())?;
+    // The engines of both are the same.
+    let watched = Watched::new(&tensorrt);
+    let builder = || match arguments.threads {
+        Some(threads) => Runtime::builder().threads(threads),
+        None => Runtime::builder(),
+    };
+    let runtime: Runtime = builder().backend(NAME, tensorrt).build().into();
+    let chosen = source.load(&runtime, method)?;
+    let prepared = source.inputs(&chosen, &arguments.specs)?;
+    let mut instance = chosen.instance()?;
+
+    let watching: Runtime = builder().backend(NAME, watched.clone()).build().into();
+    let outputs = call_watched(&source.load(&watching, method)?, &prepared)?;
+    let outputs: Vec<_> = outputs.iter().filter_map(bytes).collect();
+    let inputs: Vec<_> = prepared.values.iter().filter_map(bytes).collect();
+    let mut floor = watched.floor(&inputs, &outputs)?;
+
+    let schedule = chosen.program.schedule(&chosen.info.name)?;
+    let devices = devices(&runtime, &schedule)?;
+    if devices.is_empty() {
+        return Err(Failure::new(
+            "the method has all its memory on the host, and its engines copy by themselves; a \
+             floor is measured of methods that have memory on a device",
+        ));
+    }
+    let placed = KINDS.map(|kind| Placed::new(kind.inputs, &prepared.values, &schedule));
+    let placed: Vec<_> = placed.into_iter().collect::<Result<_>>()?;
+    let lent: Vec<_> = placed.iter().map(Placed::lend).collect::<Result<_>>()?;
+    let inputs = lent.iter().map(|lent| lent.inputs(&prepared.values));
+    let inputs: Vec<_> = inputs.collect::<Result<_>>()?;
+    let mut turns = KINDS.map(Turn::of);
+    let rounds = ROUNDS.min(arguments.repeat);
+    let block = Block {
+        warmup: arguments.warmup.max(LEAST_WARMUP),
+        repeat: arguments.repeat.div_ceil(rounds),
+        devices: &devices,
+    };
+    for _ in 0..rounds {
+        for (turn, inputs) in turns.iter_mut().zip(&inputs) {
+            turn.method(&mut instance, inputs, &block)
+                .map_err(|error| explained(error, &prepared))?;
+            turn.floor(&mut floor, &block)?;
+        }
+    }
+    let same_outputs = floor
+        .outputs()?
+        .iter()
+        .eq(outputs.iter().filter(|output| !output.is_empty()));
+    Ok(Measured {
+        program: source.path.display().to_string(),
+        method: chosen.info.name.clone(),
+        engines: floor.engines(),
+        copied: floor.copied(),
+        besides: besides(&chosen, &schedule),
+        same_outputs,
+        kinds: turns.into_iter().map(Turn::pair).collect(),
+        devices: devices.iter().map(|device| device.name()).collect(),
+    })
+}
+
+/// Makes a call whose engines are watched. Gives its outputs.
+fn call_watched(chosen: &Chosen, prepared: &Prepared) -> Result<Vec<Value>> {
+    let inputs = prepared.values.iter().map(Value::as_input);
+    let inputs = inputs.collect::<thalweg::Result<Vec<_>>>()?;
+    let mut instance = chosen.instance()?;
+    let outputs = instance.run(&inputs);
+    let outputs = outputs.and_then(|outputs| outputs.to_values());
+    outputs.map_err(|error| explained(error, prepared))
+}
+
+fn bytes(value: &Value) -> Option<&[u8]> {
+    match value.as_output() {
+        Output::Tensor(tensor) => Some(tensor.bytes()),
+        _ => None,
+    }
+}
+
+/// What a method does that is not in a floor.
+fn besides(chosen: &Chosen, schedule: &thalweg::Schedule) -> Vec<String> {
+    let on_host = schedule.steps.iter().filter(|step| step.how == How::Host);
+    let on_host = on_host.count();
+    let mut others: Vec<_> = chosen.info.backends.iter().collect();
+    others.retain(|name| *name != NAME);
+    others.sort_unstable();
+    others.dedup();
+    let others = others
+        .into_iter()
+        .map(|name| format!("delegates of {name}"));
+    let operators = (on_host > 0).then(|| text::count(on_host, "operator") + " on the host");
+    operators.into_iter().chain(others).collect()
+}
+
+/// What is done in one turn, of the method as of the floor.
+struct Block<'d> {
+    warmup: usize,
+    repeat: usize,
+    devices: &'d [Arc<dyn Device>],
+}
+
+/// The times of one kind, as they come in.
+struct Turn {
+    kind: Kind,
+    method: Result<Vec<Duration>, String>,
+    floor: Result<Vec<Duration>, String>,
+}
+
+impl Turn {
+    fn of(kind: Kind) -> Self {
+        Self {
+            kind,
+            method: Ok(Vec::new()),
+            floor: Ok(Vec::new()),
+        }
+    }
+
+    fn method(
+        &mut self,
+        instance: &mut Method,
+        inputs: &[Input<'_>],
+        block: &Block<'_>,
+    ) -> thalweg::Result<()> {
+        let Ok(times) = &mut self.method else {
+            return Ok(());
+        };
+        let kind = self.kind;
+        let options = RunOptions::new()
+            .device_outputs(kind.leaves_outputs)
+            .graph(kind.graph);
+        let waits = if kind.leaves_outputs {
+            block.devices
+        } else {
+            &[]
+        };
+        for number in 0..block.warmup.saturating_add(block.repeat) {
+            match timed(instance, inputs, &options, waits) {
+                Ok((_, time)) if number >= block.warmup => times.push(time),
+                Ok(_) => {}
+                Err(error) if kind.graph == GraphUse::On => {
+                    self.method = Err(with_causes(&error));
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn floor(&mut self, floor: &mut Floor, block: &Block<'_>) -> thalweg::Result<()> {
+        let Ok(times) = &mut self.floor else {
+            return Ok(());
+        };
+        match floor.measure(self.kind.around, block.warmup, block.repeat) {
+            Ok(more) => times.extend(more),
+            // Not every engine can be recorded.
+            Err(error) if self.kind.around == Around::PinnedGraph => {
+                self.floor = Err(with_causes(&error));
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn pair(self) -> Pair {
+        Pair {
+            kind: self.kind,
+            method: self.method.map(Times::new),
+            floor: self.floor.map(Times::new),
+        }
+    }
+}
+
+impl Pair {
+    /// How many times the floor the method takes, and how many microseconds more, by medians.
+    fn compared(&self) -> Option<(f64, f64)> {
+        let (Ok(method), Ok(floor)) = (&self.method, &self.floor) else {
+            return None;
+        };
+        let (method, floor) = (micros(method.median()), micros(floor.median()));
+        Some((method / floor, method - floor))
+    }
+
+    /// What could not be measured, with the reason.
+    fn reasons(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let method = self.method.as_ref().err().map(|why| ("method", why));
+        let floor = self.floor.as_ref().err().map(|why| ("floor", why));
+        method.into_iter().chain(floor)
+    }
+}
+
+fn print_table(
+    arguments: &Arguments,
+    machine: &Machine,
+    all: &[Measured],
+    out: &mut dyn Write,
+) -> Result<()> {
+    print_machine(machine, out)?;
+    let rounds = ROUNDS.min(arguments.repeat);
+    writeln!(
+        out,
+        "{} of each, in turns of {} after {} of warmup; `floor` is the engines by themselves, until \
+         one synchronize",
+        text::count(arguments.repeat.div_ceil(rounds) * rounds, "call"),
+        arguments.repeat.div_ceil(rounds),
+        arguments.warmup.max(LEAST_WARMUP),
+    )?;
+    print_build(out)?;
+    let heading = [
+        "program", "method", "memory", "median", "floor", "ratio", "over",
+    ];
+    let mut rows = vec![heading.map(String::from).to_vec()];
+    for measured in all {
+        rows.extend(measured.kinds.iter().map(|pair| {
+            let median = |times: &Result<Times, String>| match times {
+                Ok(times) => text::duration(times.median()),
+                Err(_) => "-".into(),
+            };
+            let (ratio, over) = match pair.compared() {
+                Some((ratio, over)) => (format!("{ratio:.2}"), format!("{over:.1} µs")),
+                None => ("-".into(), "-".into()),
+            };
+            vec![
+                measured.program.clone(),
+                text::printable(&measured.method),
+                pair.kind.name.into(),
+                median(&pair.method),
+                median(&pair.floor),
+                ratio,
+                over,
+            ]
+        }));
+    }
+    out.write_all(text::columns("", rows).as_bytes())?;
+    for measured in all {
+        let program = &measured.program;
+        let (to, from) = measured.copied;
+        writeln!(
+            out,
+            "{program}: {} of engines; floors with copies bring {} to the device and {} back",
+            text::count(measured.engines, "call"),
+            text::bytes(to as u64),
+            text::bytes(from as u64),
+        )?;
+        if !measured.besides.is_empty() {
+            writeln!(
+                out,
+                "{program}: the floor is that of the engines alone; the method also runs {}",
+                measured.besides.join(" and ")
+            )?;
+        }
+        if !measured.same_outputs {
+            writeln!(
+                out,
+                "{program}: the engines by themselves gave other outputs than the method, as they do \
+                 where they update state or depend on what the host computes between them"
+            )?;
+        }
+        for pair in &measured.kinds {
+            for (what, why) in pair.reasons() {
+                writeln!(out, "{program}: no {what} for `{}`: {why}", pair.kind.name)?;
+            }
+        }
+        for device in &measured.devices {
+            writeln!(out, "{program} uses {device}")?;
+        }
+    }
+    Ok(())
+}
+
+fn print_json(
+    arguments: &Arguments,
+    machine: &Machine,
+    all: &[Measured],
+    out: &mut dyn Write,
+) -> Result<()> {
+    let numbers = |times: &Times| {
+        json!({
+            "calls": times.len(),
+            "median_us": micros(times.median()),
+            "p99_us": micros(times.p99()),
+            "best_us": micros(times.best()),
+            "mean_us": micros(times.mean()),
+        })
+    };
+    let times = |times: &Result<Times, String>| match times {
+        Ok(times) => numbers(times),
+        Err(why) => json!({ "not_measured": why }),
+    };
+    let programs = all.iter().map(|measured| {
+        let kinds = measured.kinds.iter().map(|pair| {
+            let (ratio, over) = pair.compared().unzip();
+            json!({
+                "memory": pair.kind.name,
+                "method": times(&pair.method),
+                "floor": times(&pair.floor),
+                "ratio": ratio,
+                "over_us": over,
+            })
+        });
+        json!({
+            "program": measured.program,
+            "method": measured.method,
+            "engine_calls": measured.engines,
+            "bytes_to_device": measured.copied.0,
+            "bytes_to_host": measured.copied.1,
+            "not_in_floor": measured.besides,
+            "same_outputs": measured.same_outputs,
+            "kinds": kinds.collect::<Vec<_>>(),
+            "devices": measured.devices,
+        })
+    });
+    let report = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "debug_assertions": cfg!(debug_assertions),
+        "machine": machine,
+        "options": {
+            "repeat": arguments.repeat,
+            "warmup": arguments.warmup.max(LEAST_WARMUP),
+            "rounds": ROUNDS.min(arguments.repeat),
+        },
+        "programs": programs.collect::<Vec<_>>(),
+    });
+    Ok(writeln!(out, "{report:#}")?)
+}
