@@ -358,7 +358,11 @@ impl Call {
                     None if self.running == 0 => {}
                     None => self.stand_by(PATIENCE),
                 },
-                Mode::Free => self.stand_by(PATIENCE),
+                Mode::Free => {
+                    // What this very call has submitted is nobody's yet.
+                    self.let_work_run();
+                    self.stand_by(PATIENCE);
+                }
             }
         }
         self.host_knows(&clock);

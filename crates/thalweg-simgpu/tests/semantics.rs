@@ -202,6 +202,31 @@ fn a_copy_to_pageable_memory_is_over_when_the_call_returns() {
 }
 
 #[test]
+fn a_call_that_waits_for_its_own_work_ends_when_work_runs_freely() {
+    let sim = Sim::session(Config::free());
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        start();
+        let x: u64 = get(|p| alloc(p, 64));
+        let own: u64 = get(|stream| stream_create(stream, 1));
+        for round in 0..100 {
+            let mut pageable = [0u32; 16];
+            assert_eq!(fill32_async(x, round, 16, own), OK);
+            // So that all workers sleep.
+            assert_eq!(stream_synchronize(own), OK);
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            assert_eq!(to_host_async(pageable.as_mut_ptr().cast(), x, 64, own), OK);
+            assert_eq!(pageable, [round; 16]);
+        }
+        assert_eq!((free(x), stream_destroy(own), release(0)), (OK, OK, OK));
+        done.send(()).unwrap();
+    });
+    let patience = std::time::Duration::from_secs(30);
+    assert!(ended.recv_timeout(patience).is_ok(), "nobody runs the copy");
+    sim.assert_clean();
+}
+
+#[test]
 fn a_copy_from_pageable_memory_without_a_stream_need_not_be_over() {
     let sim = Sim::session(lazy());
     start();
