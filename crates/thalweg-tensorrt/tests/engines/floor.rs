@@ -156,6 +156,31 @@ fn scratch_is_one_buffer_for_all_engines_and_the_engine_is_the_methods() {
 }
 
 #[test]
+fn what_an_engine_gives_is_where_the_next_one_takes_it() {
+    let sim = Sim::session(Config::seeded(0));
+    let driver = open();
+    let sizes = [64, 1024];
+    let engine = EngineSpec::new()
+        .input("x", DType::F32, &[64, 1024])
+        .output_like("y", "x")
+        .profile(ProfileSpec::new())
+        .affine("y", &[(3.0, "x")], 1.0);
+    let model = Model::new(engine, &[input("x", &sizes), output("y", &sizes)]);
+    let (watched, mut method) = watch(&model, &driver).unwrap();
+    let x = numbers(1, &[64, 1024]);
+    call(&mut method, &[&x]).unwrap();
+    let y = Tensor::from_slice(&tripled(&x), &[64, 1024]).unwrap();
+    let outputs = call(&mut method, &[&y]).unwrap();
+    let before = sim.used_memory(0);
+    let floor = floor(&watched, &[&x], &outputs).unwrap();
+    // The input, what is between the two, and the output.
+    let taken = sim.used_memory(0) - before;
+    assert!((3 << 18..4 << 18).contains(&taken), "{taken}");
+    drop((floor, method, watched, driver));
+    sim.assert_clean();
+}
+
+#[test]
 fn the_profile_is_the_one_that_a_method_would_choose() {
     let sim = Sim::session(Config::seeded(0));
     let driver = open();
@@ -297,9 +322,17 @@ fn without_engines_there_is_no_floor_and_a_wrong_payload_is_refused() {
 
 #[test]
 fn whatever_call_fails_the_floor_goes_in_order_and_measures_again() {
-    let (model, x, total) = in_place();
+    let (in_place, x, total) = in_place();
     let y = numbers(2, &[5, 8]);
-    for (model, inputs) in [(dynamic(), vec![&y]), (model, vec![&x, &total])] {
+    // What TensorRT copies for a profile that is not the first is on the stream.
+    let mut second_profile = dynamic();
+    let first = ProfileSpec::new().shape("x", &[1, 8], &[1, 8], &[4, 8]);
+    second_profile.engine.profiles.insert(0, first);
+    for (model, inputs) in [
+        (dynamic(), vec![&y]),
+        (second_profile, vec![&y]),
+        (in_place, vec![&x, &total]),
+    ] {
         let sim = Sim::session(Config::seeded(0));
         let scenario = |_: &Sim| -> Result<()> {
             let driver = Driver::open(Some(Sim::path()))?;
@@ -312,6 +345,8 @@ fn whatever_call_fails_the_floor_goes_in_order_and_measures_again() {
                 match floor.measure(around, 1, 2) {
                     Ok(times) => assert_eq!(times.len(), 2),
                     Err(error) => {
+                        // Nothing of it still writes there.
+                        floor.outputs()?;
                         // One call fails, at most.
                         let times = floor.measure(around, 1, 2);
                         assert!(times.is_ok(), "{error}, and then {times:?}");
