@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::device::{Device, DeviceId, Mark, StreamHandle};
+use crate::device::{Device, DeviceId, Point, StreamHandle};
 use crate::link::Bytes;
 use crate::memory::SharedBlock;
 use crate::omit::{Rule, omitted};
@@ -28,16 +28,9 @@ struct Inner {
     /// Held while a method runs, or a buffer is read or written from outside.
     running: Mutex<()>,
     buffers: Mutex<HashMap<String, Buffer>>,
-    /// What calls have left in flight on devices that have buffers.
-    in_flight: Mutex<Vec<InFlight>>,
-}
-
-/// What calls have left in flight on a device.
-struct InFlight {
-    device: DeviceId,
-    /// After the last call that used a buffer there.
-    mark: Box<dyn Mark>,
-    recorded: bool,
+    /// On devices that have buffers, the end of the last call that used one there. Whatever came
+    /// before it comes before that.
+    in_flight: Mutex<Vec<(DeviceId, Point)>>,
 }
 
 struct Buffer {
@@ -146,47 +139,25 @@ impl State {
     }
 
     /// Makes the stream of a call go on after what other calls have left in flight on a device.
-    pub(crate) fn begin(&self, device: DeviceId, stream: StreamHandle) -> Result<()> {
-        for other in &*lock(&self.0.in_flight) {
-            if other.device == device && other.recorded && !omitted(Rule::StateAfterCall) {
-                other.mark.wait_in(stream)?;
+    pub(crate) fn begin(&self, device: &dyn Device, stream: StreamHandle) -> Result<()> {
+        for (other, end) in &*lock(&self.0.in_flight) {
+            if *other == device.id() && !omitted(Rule::StateAfterCall) {
+                end.before(device, stream)?;
             }
         }
         Ok(())
     }
 
-    /// Remembers what a call leaves in flight on a device. If it cannot be remembered, this waits
-    /// for it.
-    pub(crate) fn end(&self, device: &Arc<dyn Device>, stream: StreamHandle) -> Result<()> {
-        let mut in_flight = lock(&self.0.in_flight);
-        let known = in_flight
-            .iter()
-            .position(|other| other.device == device.id());
-        let mark = match known {
-            Some(index) => Ok(&mut in_flight[index]),
-            None => device.mark().map(|mark| {
-                in_flight.push(InFlight {
-                    device: device.id(),
-                    mark,
-                    recorded: false,
-                });
-                let last = in_flight.len() - 1;
-                &mut in_flight[last]
-            }),
-        };
+    /// Remembers the end of a call that leaves something in flight on a device.
+    pub(crate) fn end(&self, device: DeviceId, end: &Point) {
         if omitted(Rule::StateRecord) {
-            return Ok(());
+            return;
         }
-        mark.and_then(|other| {
-            other.recorded = false;
-            other.mark.record(stream)?;
-            other.recorded = true;
-            Ok(())
-        })
-        .inspect_err(|_| {
-            // The error is the call's. A device that cannot be waited for either is lost.
-            let _ = device.synchronize(stream);
-        })
+        let mut in_flight = lock(&self.0.in_flight);
+        match in_flight.iter_mut().find(|(other, _)| *other == device) {
+            Some((_, known)) => known.clone_from(end),
+            None => in_flight.push((device, end.clone())),
+        }
     }
 
     /// Brings a buffer to the host, if it does not have it.
@@ -200,11 +171,12 @@ impl State {
 
     /// Waits for all that calls have left in flight.
     fn wait(&self) -> Result<()> {
-        for other in &mut *lock(&self.0.in_flight) {
-            if other.recorded && !omitted(Rule::StateOnHost) {
-                other.mark.wait()?;
-                other.recorded = false;
+        let mut in_flight = lock(&self.0.in_flight);
+        while let Some((_, end)) = in_flight.last() {
+            if !omitted(Rule::StateOnHost) {
+                end.wait()?;
             }
+            in_flight.pop();
         }
         Ok(())
     }
@@ -221,11 +193,9 @@ impl State {
 impl Drop for Inner {
     /// The memory that the buffers have on devices goes next.
     fn drop(&mut self) {
-        for other in &mut *lock(&self.in_flight) {
-            if other.recorded {
-                // A device that cannot be waited for is lost, and does nothing any more.
-                let _ = other.mark.wait();
-            }
+        for (_, end) in &*lock(&self.in_flight) {
+            // A device that cannot be waited for is lost, and does nothing any more.
+            let _ = end.wait();
         }
     }
 }

@@ -21,7 +21,7 @@ type Scenario = fn() -> bool;
 
 #[test]
 fn without_any_wait_or_record_something_goes_wrong() {
-    let scenarios: [(Rule, Scenario); 13] = [
+    let scenarios: [(Rule, Scenario); 15] = [
         (Rule::HostAfterCopies, the_host_computes_with_results),
         (Rule::OutputsAfterCopies, results_are_returned),
         (
@@ -29,12 +29,17 @@ fn without_any_wait_or_record_something_goes_wrong() {
             calls_follow_each_other_without_waiting,
         ),
         (Rule::CallAfterCall, a_count_goes_on_on_another_stream),
+        (Rule::CallAfterCall, a_count_goes_on_in_another_thread),
         (Rule::DropAfterUse, nothing_is_in_flight_after_the_drop),
         (Rule::RecordEnd, nothing_is_in_flight_after_the_drop),
         (Rule::DrainWithoutRecord, a_call_without_a_record_has_waited),
         (Rule::UploadsRead, calls_follow_each_other_without_waiting),
         (Rule::DownloadsWrite, the_host_computes_with_results),
         (Rule::StateAfterCall, instances_count_together),
+        (
+            Rule::StateAfterCall,
+            instances_count_together_in_two_threads,
+        ),
         (Rule::StateRecord, instances_count_together),
         (Rule::StateOnHost, a_count_is_read),
         (Rule::LentUntilCopied, what_the_caller_has_pinned_is_copied),
@@ -74,6 +79,25 @@ fn instances_count_together() -> bool {
         method.run_with(&[], &options).unwrap();
     }
     state.read("total").unwrap()[..4] == 2f32.to_ne_bytes()
+}
+
+/// The same, each on the stream of a thread of its own.
+fn instances_count_together_in_two_threads() -> bool {
+    let (program, _) = counting();
+    let state = State::new();
+    let shared = MethodOptions::new().state(&state);
+    let mut methods = [(); 2].map(|()| program.method_with("forward", &shared).unwrap());
+    for method in &mut methods {
+        elsewhere(|| {
+            method.run(&[]).unwrap();
+        });
+    }
+    state.read("total").unwrap()[..4] == 2f32.to_ne_bytes()
+}
+
+/// Does something in a thread that is gone afterwards.
+fn elsewhere<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| scope.spawn(work).join().unwrap())
 }
 
 fn a_count_is_read() -> bool {
@@ -141,6 +165,30 @@ fn calls_follow_each_other_without_waiting() -> bool {
 }
 
 fn a_count_goes_on_on_another_stream() -> bool {
+    let mut method = counting_on_the_device();
+    let streams = [Chosen(7), Chosen(8)];
+    let mut call = |stream: usize, read: bool| {
+        let options = RunOptions::new().stream(&streams[stream]);
+        let outputs = method.run_with(&[read.into()], &options).unwrap();
+        outputs.tensor(0).unwrap().data::<f32>().unwrap().to_vec()
+    };
+    call(0, false);
+    call(1, true) == [2.0; 4]
+}
+
+/// The handle of the stream is the same, and the stream is not.
+fn a_count_goes_on_in_another_thread() -> bool {
+    let mut method = counting_on_the_device();
+    let mut call = |read: bool| {
+        let outputs = method.run(&[read.into()]).unwrap();
+        outputs.tensor(0).unwrap().data::<f32>().unwrap().to_vec()
+    };
+    elsewhere(|| call(false));
+    call(true) == [2.0; 4]
+}
+
+/// A method that adds 1 to what it has on the device, and reads it if it is told to.
+fn counting_on_the_device() -> Method {
     let mut m = Maker::new();
     let count = m.device();
     let read = m.forward.none();
@@ -151,15 +199,7 @@ fn a_count_goes_on_on_another_stream() -> bool {
     m.forward.call(DOWNLOAD, &[count, out, out]);
     m.forward.land(skip);
     m.forward.output(out);
-    let (mut method, _) = m.load();
-    let streams = [Chosen(7), Chosen(8)];
-    let mut call = |stream: usize, read: bool| {
-        let options = RunOptions::new().stream(&streams[stream]);
-        let outputs = method.run_with(&[read.into()], &options).unwrap();
-        outputs.tensor(0).unwrap().data::<f32>().unwrap().to_vec()
-    };
-    call(0, false);
-    call(1, true) == [2.0; 4]
+    m.load().0
 }
 
 fn nothing_is_in_flight_after_the_drop() -> bool {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Device, Mark, Pending, StreamHandle, Use};
+use super::{Device, Pending, Point, StreamHandle, Use};
 use crate::memory::StorageId;
 use crate::omit::{Rule, omitted};
 use crate::{Result, RunOptions, State};
@@ -17,10 +17,10 @@ use crate::{Result, RunOptions, State};
 pub(crate) struct DeviceState {
     pub(crate) device: Arc<dyn Device>,
     /// After the last thing that the call before asked for, if it may still be in flight.
-    mark: Box<dyn Mark>,
+    end: Point,
     in_flight: bool,
     stream: StreamHandle,
-    /// Whether something was asked for that the mark does not remember yet.
+    /// Whether something was asked for that comes after that point.
     used: bool,
     /// Whether a delegate was given the stream, and may ask for something at any time.
     lent: bool,
@@ -33,7 +33,7 @@ pub(crate) struct DeviceState {
 impl DeviceState {
     pub(crate) fn new(device: Arc<dyn Device>, copies: usize) -> Result<Self> {
         Ok(Self {
-            mark: device.mark()?,
+            end: Point::new(&*device)?,
             stream: device.default_stream(),
             device,
             in_flight: false,
@@ -51,14 +51,14 @@ impl DeviceState {
             .unwrap_or_else(|| self.device.default_stream());
         self.used = false;
         if self.in_flight && !omitted(Rule::CallAfterCall) {
-            self.mark.wait_in(self.stream)?;
+            self.end.before(&*self.device, self.stream)?;
         }
         Ok(())
     }
 
     /// Makes the call go on after others that use the same state on the device.
     pub(crate) fn begin_after(&mut self, state: &State) -> Result<()> {
-        state.begin(self.device.id(), self.stream)
+        state.begin(&*self.device, self.stream)
     }
 
     /// The stream of the call, on which something is about to be asked for.
@@ -125,24 +125,28 @@ impl DeviceState {
     }
 
     fn record_end(&mut self, state: Option<&State>) -> Result<()> {
-        if !std::mem::take(&mut self.used) {
+        if !std::mem::take(&mut self.used) || omitted(Rule::RecordEnd) {
             return Ok(());
         }
-        let shared = state.map_or(Ok(()), |state| state.end(&self.device, self.stream));
-        if omitted(Rule::RecordEnd) {
-            return shared;
-        }
         self.in_flight = true;
-        let own = self.mark.record(self.stream).inspect_err(|_| {
+        let recorded = self.end.record(&*self.device, self.stream);
+        match &recorded {
+            Ok(()) => {
+                if let Some(state) = state {
+                    state.end(self.device.id(), &self.end);
+                }
+            }
             // The error is the call's, in any case. A device that cannot be waited for either is
             // lost, and does nothing any more.
-            if !omitted(Rule::DrainWithoutRecord) {
-                let _ = self.device.synchronize(self.stream);
+            Err(_) => {
+                if !omitted(Rule::DrainWithoutRecord) {
+                    let _ = self.device.synchronize(self.stream);
+                }
+                self.in_flight = false;
+                self.pending.clear();
             }
-            self.in_flight = false;
-            self.pending.clear();
-        });
-        own.and(shared)
+        }
+        recorded
     }
 
     /// Waits, on the host, for all that this call and calls before have asked for.
@@ -151,7 +155,7 @@ impl DeviceState {
             // The stream waits for the calls before, so this waits for them, too.
             self.device.synchronize(self.stream)?;
         } else if self.in_flight {
-            self.mark.wait()?;
+            self.end.wait()?;
         }
         self.used = false;
         self.in_flight = false;
@@ -169,7 +173,7 @@ impl Drop for DeviceState {
             // Only a panic comes here in the middle of a call.
             let _ = self.device.synchronize(self.stream);
         } else if self.in_flight && !omitted(Rule::DropAfterUse) {
-            let _ = self.mark.wait();
+            let _ = self.end.wait();
         }
     }
 }

@@ -11,11 +11,13 @@
 
 mod calls;
 mod pending;
+mod point;
 mod tensor;
 
 pub(crate) use calls::DeviceState;
 pub(crate) use pending::Pending;
 pub use pending::Use;
+pub(crate) use point::Point;
 pub use tensor::{DeviceInput, DeviceTensor};
 
 use std::fmt;
@@ -38,7 +40,9 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// What it is called, for people.
     fn name(&self) -> String;
 
-    /// The stream that calls use if the caller chooses none: the calling thread's own.
+    /// The stream that calls use if the caller chooses none: the calling thread's own, the same for
+    /// the thread's whole life. The handle may be the same in all threads, and mean another stream in
+    /// each.
     fn default_stream(&self) -> StreamHandle;
 
     /// Memory of the device, filled with zeros.
@@ -201,13 +205,13 @@ pub unsafe trait PinnedMemory: Send + Sync {
     }
 }
 
-/// A point in a stream, to be waited for.
-pub trait Mark: Send {
+/// A point in a stream, to be waited for, by any thread.
+pub trait Mark: Send + Sync {
     /// Remembers all that has been asked for on a stream so far, in place of what was remembered.
     ///
     /// # Errors
     /// If the device failed. Then nothing is remembered.
-    fn record(&mut self, stream: StreamHandle) -> Result<()>;
+    fn record(&self, stream: StreamHandle) -> Result<()>;
 
     /// Makes a stream wait for the point before it goes on.
     ///

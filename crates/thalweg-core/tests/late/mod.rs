@@ -22,8 +22,20 @@ pub(crate) const LATE: DeviceId = DeviceId {
     index: 0,
 };
 
-/// The default stream.
+/// The handle that means the default stream of whatever thread uses it.
 const DEFAULT: StreamHandle = StreamHandle(2);
+
+/// What a thread means by a handle: the default stream of each is another.
+fn meant(stream: StreamHandle) -> StreamHandle {
+    static NEXT: AtomicUsize = AtomicUsize::new(1 << 32);
+    thread_local! {
+        static OWN: usize = NEXT.fetch_add(1, Ordering::Relaxed);
+    }
+    match stream {
+        DEFAULT => StreamHandle(OWN.with(|own| *own)),
+        chosen => chosen,
+    }
+}
 
 /// A piece of work, run when it can be put off no longer.
 type Task = Box<dyn FnOnce() + Send>;
@@ -73,6 +85,7 @@ impl Shared {
     }
 
     fn add(&self, stream: StreamHandle, item: Item) {
+        let stream = meant(stream);
         let mut streams = self.streams.lock().unwrap();
         streams.queues.entry(stream).or_default().push(item);
         *self.given.lock().unwrap().entry(stream).or_default() += 1;
@@ -85,6 +98,7 @@ impl Shared {
     }
 
     fn given(&self, stream: StreamHandle) -> u64 {
+        let stream = meant(stream);
         self.given
             .lock()
             .unwrap()
@@ -95,6 +109,7 @@ impl Shared {
 
     /// Does a stream's work up to a point.
     fn run(&self, stream: StreamHandle, until: u64) {
+        let stream = meant(stream);
         loop {
             let done = self.done.lock().unwrap().get(&stream).copied().unwrap_or(0);
             if done >= until {
@@ -219,7 +234,7 @@ impl Device for LateDevice {
     fn mark(&self) -> Result<Box<dyn Mark>> {
         Ok(Box::new(LateMark {
             shared: self.0.clone(),
-            point: None,
+            point: Mutex::default(),
         }))
     }
 
@@ -282,22 +297,22 @@ impl Device for LateDevice {
 
 struct LateMark {
     shared: Arc<Shared>,
-    point: Option<(StreamHandle, u64)>,
+    point: Mutex<Option<(StreamHandle, u64)>>,
 }
 
 impl Mark for LateMark {
-    fn record(&mut self, stream: StreamHandle) -> Result<()> {
+    fn record(&self, stream: StreamHandle) -> Result<()> {
         if self.shared.fail_mark.load(Ordering::Relaxed) > 0 {
             self.shared.fail_mark.fetch_sub(1, Ordering::Relaxed);
             return Err(Error::new(ErrorKind::Internal, "the mark fails"));
         }
-        self.point = Some((stream, self.shared.given(stream)));
+        *self.point.lock().unwrap() = Some((meant(stream), self.shared.given(stream)));
         Ok(())
     }
 
     fn wait_in(&self, stream: StreamHandle) -> Result<()> {
-        if let Some((other, point)) = self.point
-            && other != stream
+        if let Some((other, point)) = *self.point.lock().unwrap()
+            && other != meant(stream)
         {
             self.shared.add(stream, Item::After(other, point));
         }
@@ -306,7 +321,8 @@ impl Mark for LateMark {
 
     fn wait(&self) -> Result<()> {
         self.shared.waits.fetch_add(1, Ordering::Relaxed);
-        if let Some((stream, point)) = self.point {
+        let point = *self.point.lock().unwrap();
+        if let Some((stream, point)) = point {
             self.shared.run(stream, point);
         }
         Ok(())

@@ -182,7 +182,7 @@ struct EventMark {
 }
 
 impl Mark for EventMark {
-    fn record(&mut self, handle: thalweg_core::StreamHandle) -> Result<()> {
+    fn record(&self, handle: thalweg_core::StreamHandle) -> Result<()> {
         // SAFETY: the core passes on the handle of a stream that its caller has borrowed for the
         // call, or that of a default stream.
         self.event.record(&unsafe { stream(&self.context, handle) })

@@ -5,10 +5,12 @@ use std::sync::Barrier;
 use thalweg_core::{MethodOptions, Program, Result, RunOptions, State};
 use thalweg_cuda::Device;
 use thalweg_format::ScalarType;
+use thalweg_simgpu::Config;
 
+use crate::elementwise::session;
 use crate::hopping::{load, run};
 use crate::hops::{Maker, cuda};
-use crate::on_every_machine;
+use crate::{on_every_machine, open, real};
 
 const THREADS: usize = 8;
 
@@ -40,12 +42,7 @@ fn nor_do_instances_on_two_devices_that_every_thread_uses_in_turn() {
 
 #[test]
 fn what_eight_instances_add_to_one_state_is_all_there() {
-    let mut m = Maker::new();
-    let total = m.forward.state(ScalarType::Float, &[2, 2], 0);
-    m.name(total, "total");
-    let more = m.hop(total, 2);
-    m.forward.call("t::copy_", &[total, more, total]);
-    let program = m.build();
+    let program = counting();
     on_every_machine(300, 1, |driver| {
         let device = driver.device(0).unwrap();
         let loaded = load(&[device], &program, false).unwrap();
@@ -61,6 +58,57 @@ fn what_eight_instances_add_to_one_state_is_all_there() {
         let expected: Vec<u8> = [expected; 4].iter().flat_map(|x| x.to_ne_bytes()).collect();
         assert_eq!(state.read("total").unwrap(), expected);
     });
+}
+
+#[test]
+fn calls_on_a_threads_own_stream_that_share_a_state_only_record_their_ends() {
+    if real() {
+        println!("skipped: it needs the stand-in, which counts");
+        return;
+    }
+    let sim = session();
+    sim.reset(Config::seeded(1));
+    let device = open().device(0).unwrap();
+    let loaded = load(&[device], &counting(), false).unwrap();
+    let options = MethodOptions::new().state(&State::new());
+    let mut methods = [(); 2].map(|()| loaded.method_with("forward", &options).unwrap());
+    let counts = || ["cuEventRecord", "cuStreamWaitEvent"].map(|name| sim.calls(name));
+    // The first call brings the state there.
+    methods[0].run(&[]).unwrap();
+    let before = counts();
+    for method in &mut methods {
+        for _ in 0..3 {
+            method.run(&[]).unwrap();
+        }
+    }
+    // One record is the delegate's, and one is the call's, for the instance and the state.
+    assert_eq!(counts(), [before[0] + 12, before[1]]);
+    // Another thread's own stream is another one, although its handle is the same.
+    std::thread::scope(|scope| {
+        scope
+            .spawn(|| methods[0].run(&[]).map(drop))
+            .join()
+            .unwrap()
+            .unwrap();
+    });
+    let [_, waits] = counts();
+    assert!(waits > before[1]);
+    assert_eq!(
+        methods[0].state().read("total").unwrap()[..4],
+        8f32.to_ne_bytes()
+    );
+    drop((methods, options, loaded));
+    sim.assert_clean();
+}
+
+/// A state that stays on the device, and grows by 1.
+fn counting() -> thalweg_format::Program<'static> {
+    let mut m = Maker::new();
+    let total = m.forward.state(ScalarType::Float, &[2, 2], 0);
+    m.name(total, "total");
+    let more = m.hop(total, 2);
+    m.forward.call("t::copy_", &[total, more, total]);
+    m.build()
 }
 
 /// Delegates with moves, an operator of the host and a total that lasts between them.
