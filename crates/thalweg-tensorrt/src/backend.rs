@@ -91,7 +91,16 @@ impl TensorRt {
     /// # Errors
     /// If it does not, with what TensorRT says.
     pub fn check(&self, device: &Device) -> Result<()> {
-        self.0.with_runtime(device, |_| Ok(()))
+        self.with_runtime(device, |_| Ok(()))
+    }
+
+    /// Does something with a runtime that nobody else uses meanwhile.
+    pub(crate) fn with_runtime<T>(
+        &self,
+        device: &Device,
+        load: impl FnOnce(&Arc<Runtime>) -> Result<T>,
+    ) -> Result<T> {
+        self.0.with_runtime(device, load)
     }
 
     /// Loads the engine of a delegate, which is shared by all whose payloads are the same.
@@ -103,7 +112,7 @@ impl TensorRt {
     pub(crate) fn load_alone(&self, payload: &[u8], budget: Budget) -> Result<Loaded> {
         let container = Container::parse(payload)?;
         let device = self.0.device(&container.metadata)?;
-        self.0.with_runtime(&device, |runtime| {
+        self.with_runtime(&device, |runtime| {
             Loaded::new(runtime, &device, &container, budget)
         })
     }

@@ -536,7 +536,11 @@ fn engines_are_measured_by_themselves_beside_the_method() {
     assert_eq!(measured["bytes_to_host"], 128);
     assert_eq!(measured["same_outputs"], true);
     assert_eq!(measured["not_in_floor"], serde_json::json!([]));
-    let kinds = measured["kinds"].as_array().unwrap();
+    let (loading, kinds) = measured["kinds"].as_array().unwrap().split_last().unwrap();
+    assert_eq!(loading["memory"], "load");
+    for what in ["method", "floor"] {
+        assert_eq!(loading[what]["calls"], 12);
+    }
     let names: Vec<_> = kinds
         .iter()
         .map(|it| it["memory"].as_str().unwrap())

@@ -7,6 +7,7 @@ use thalweg_cuda::{Device, DeviceBuffer, PinnedBuffer, Stream};
 
 use super::run::Run;
 use super::watch::{Seen, Value};
+use crate::TensorRt;
 use crate::abi::{download_pageable, download_pinned, upload, upload_pinned};
 use crate::recorded::{Recorded, Recording};
 use crate::scratch::Scratch;
@@ -26,13 +27,14 @@ use crate::scratch::Scratch;
 /// All of it is freed when this is dropped, after everything that was enqueued is over.
 pub struct Floor {
     /// They go before what they point to.
-    runs: Vec<Run>,
+    pub(super) runs: Vec<Run>,
     scratch: Scratch,
     buffers: Vec<DeviceBuffer>,
     inputs: Vec<Passage>,
     outputs: Vec<Passage>,
     stream: Stream,
-    device: Device,
+    pub(super) device: Device,
+    pub(super) tensorrt: TensorRt,
     /// Whether work is left that can never be waited for.
     lost: bool,
 }
@@ -59,7 +61,12 @@ struct Passage {
 }
 
 impl Floor {
-    pub(super) fn new(seen: Vec<Seen>, inputs: &[&[u8]], outputs: &[&[u8]]) -> Result<Self> {
+    pub(super) fn new(
+        tensorrt: &TensorRt,
+        seen: Vec<Seen>,
+        inputs: &[&[u8]],
+        outputs: &[&[u8]],
+    ) -> Result<Self> {
         let Some(first) = seen.first() else {
             bail!(Internal, "a floor without engines");
         };
@@ -84,6 +91,7 @@ impl Floor {
             outputs: Vec::new(),
             stream: Stream::new(&device)?,
             device: device.clone(),
+            tensorrt: tensorrt.clone(),
             lost: false,
         };
         floor.build(seen, inputs, outputs)?;

@@ -1,5 +1,6 @@
 //! Floors: how long the engines of a method take with as little around them as possible.
 
+mod load;
 mod measure;
 mod run;
 mod watch;

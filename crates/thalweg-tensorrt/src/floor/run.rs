@@ -14,7 +14,7 @@ use crate::scratch::Scratch;
 /// A context that has been told everything that a call needs.
 pub(super) struct Run {
     prepared: Prepared,
-    loaded: Arc<Loaded>,
+    pub(super) loaded: Arc<Loaded>,
     profile: usize,
     inputs: Vec<Value>,
     /// By binding; zero where it is on the host, or where TensorRT asks for memory as it computes.

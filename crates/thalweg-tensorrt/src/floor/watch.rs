@@ -64,7 +64,7 @@ impl Watched {
             InvalidInput,
             "no engine of TensorRT was called"
         );
-        Floor::new(seen, inputs, outputs)
+        Floor::new(&self.tensorrt, seen, inputs, outputs)
     }
 }
 

@@ -156,6 +156,42 @@ fn scratch_is_one_buffer_for_all_engines_and_the_engine_is_the_methods() {
 }
 
 #[test]
+fn loading_is_what_tensorrt_does_for_each_engine_and_each_context() {
+    let mut streamed = affine();
+    streamed.engine.streamable = 4096;
+    for model in [affine(), streamed] {
+        let sim = Sim::session(Config::seeded(0));
+        let driver = open();
+        let (watched, mut method) = watch(&model, &driver).unwrap();
+        let x = numbers(1, &[8, 8]);
+        for _ in 0..2 {
+            call(&mut method, &[&x]).unwrap();
+        }
+        let floor = floor(&watched, &[&x], &[]).unwrap();
+        let counts = || {
+            let counts = sim.call_counts();
+            [
+                "nvinfer.IRuntime.deserialize",
+                "nvinfer.ICudaEngine.createExecutionContext",
+                "nvinfer.createInferRuntime",
+            ]
+            .map(|name| -> u64 {
+                let named = counts
+                    .iter()
+                    .filter(|(function, _)| function.starts_with(name));
+                named.map(|(_, count)| count).sum()
+            })
+        };
+        let before = counts();
+        assert_eq!(floor.measure_loading(3).unwrap().len(), 3);
+        // One engine, which is called twice.
+        assert_eq!(counts(), [before[0] + 3, before[1] + 6, before[2]]);
+        drop((floor, method, watched, driver));
+        sim.assert_clean();
+    }
+}
+
+#[test]
 fn what_an_engine_gives_is_where_the_next_one_takes_it() {
     let sim = Sim::session(Config::seeded(0));
     let driver = open();
@@ -340,7 +376,7 @@ fn whatever_call_fails_the_floor_goes_in_order_and_measures_again() {
             let outputs = call(&mut method, &inputs)?;
             drop(method);
             let mut floor = floor(&watched, &inputs, &outputs)?;
-            let mut failed = Ok(());
+            let mut failed = floor.measure_loading(1).map(drop);
             for around in ALL {
                 match floor.measure(around, 1, 2) {
                     Ok(times) => assert_eq!(times.len(), 2),

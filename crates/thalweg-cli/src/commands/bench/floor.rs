@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use thalweg::cuda::Driver;
@@ -21,6 +21,9 @@ use crate::text;
 
 /// So often the method and the floors take turns, so that a clock that drifts drifts for all.
 const ROUNDS: usize = 5;
+
+/// How often the method and its engines are loaded, besides the first time.
+const LOADS: usize = 20;
 
 /// The second call of a kind is recorded as a graph, and the one after it is the first that is like
 /// those that follow.
@@ -83,9 +86,9 @@ struct Measured {
     devices: Vec<String>,
 }
 
-/// What was measured of one kind; the reason, of what could not be.
+/// What was measured of one kind, or of loading; the reason, of what could not be.
 struct Pair {
-    kind: Kind,
+    name: &'static str,
     method: Result<Times, String>,
     floor: Result<Times, String>,
 }
@@ -169,6 +172,9 @@ fn measure(arguments: &Arguments, source: &Source) -> Result<Measured> {
         .outputs()?
         .iter()
         .eq(outputs.iter().filter(|output| !output.is_empty()));
+    let apart = TensorRt::find(&driver, &Options::new())?;
+    let apart: Runtime = builder().backend(NAME, apart).build().into();
+    let loading = loading(arguments, source, &apart, &floor)?;
     Ok(Measured {
         program: source.path.display().to_string(),
         method: chosen.info.name.clone(),
@@ -176,7 +182,7 @@ fn measure(arguments: &Arguments, source: &Source) -> Result<Measured> {
         copied: floor.copied(),
         besides: besides(&chosen, &schedule),
         same_outputs,
-        kinds: turns.into_iter().map(Turn::pair).collect(),
+        kinds: turns.into_iter().map(Turn::pair).chain([loading]).collect(),
         devices: devices.iter().map(|device| device.name()).collect(),
     })
 }
@@ -189,6 +195,35 @@ fn call_watched(chosen: &Chosen, prepared: &Prepared) -> Result<Vec<Value>> {
     let outputs = instance.run(&inputs);
     let outputs = outputs.and_then(|outputs| outputs.to_values());
     outputs.map_err(|error| explained(error, prepared))
+}
+
+/// Loads the program and the method again and again, and lets TensorRT make the engines by
+/// themselves, in turn. `runtime` has an own TensorRT, which has no engine yet.
+fn loading(
+    arguments: &Arguments,
+    source: &Source,
+    runtime: &Runtime,
+    floor: &Floor,
+) -> Result<Pair> {
+    let (mut method, mut alone) = (Vec::new(), Vec::new());
+    for number in 0..=LOADS.min(arguments.repeat) {
+        let start = Instant::now();
+        let chosen = source.load(runtime, arguments.method.as_deref())?;
+        let instance = chosen.instance()?;
+        let time = start.elapsed();
+        drop((instance, chosen));
+        let floor = floor.measure_loading(1)?;
+        // The first one makes what all share.
+        if number > 0 {
+            method.push(time);
+            alone.extend(floor);
+        }
+    }
+    Ok(Pair {
+        name: "load",
+        method: Ok(Times::new(method)),
+        floor: Ok(Times::new(alone)),
+    })
 }
 
 fn bytes(value: &Value) -> Option<&[u8]> {
@@ -285,7 +320,7 @@ impl Turn {
 
     fn pair(self) -> Pair {
         Pair {
-            kind: self.kind,
+            name: self.kind.name,
             method: self.method.map(Times::new),
             floor: self.floor.map(Times::new),
         }
@@ -321,10 +356,11 @@ fn print_table(
     writeln!(
         out,
         "{} of each, in turns of {} after {} of warmup; `floor` is the engines by themselves, until \
-         one synchronize",
+         one synchronize. `load`: {} of program and method, and of the engines alone",
         text::count(arguments.repeat.div_ceil(rounds) * rounds, "call"),
         arguments.repeat.div_ceil(rounds),
         arguments.warmup.max(LEAST_WARMUP),
+        text::count(LOADS.min(arguments.repeat), "load"),
     )?;
     print_build(out)?;
     let heading = [
@@ -344,7 +380,7 @@ fn print_table(
             vec![
                 measured.program.clone(),
                 text::printable(&measured.method),
-                pair.kind.name.into(),
+                pair.name.into(),
                 median(&pair.method),
                 median(&pair.floor),
                 ratio,
@@ -379,7 +415,7 @@ fn print_table(
         }
         for pair in &measured.kinds {
             for (what, why) in pair.reasons() {
-                writeln!(out, "{program}: no {what} for `{}`: {why}", pair.kind.name)?;
+                writeln!(out, "{program}: no {what} for `{}`: {why}", pair.name)?;
             }
         }
         for device in &measured.devices {
@@ -412,7 +448,7 @@ fn print_json(
         let kinds = measured.kinds.iter().map(|pair| {
             let (ratio, over) = pair.compared().unzip();
             json!({
-                "memory": pair.kind.name,
+                "memory": pair.name,
                 "method": times(&pair.method),
                 "floor": times(&pair.floor),
                 "ratio": ratio,
@@ -438,6 +474,7 @@ fn print_json(
         "options": {
             "repeat": arguments.repeat,
             "warmup": arguments.warmup.max(LEAST_WARMUP),
+            "loads": LOADS.min(arguments.repeat),
             "rounds": ROUNDS.min(arguments.repeat),
         },
         "programs": programs.collect::<Vec<_>>(),
