@@ -129,6 +129,12 @@ fn what_is_no_program_is_refused() {
     assert!(message.contains("Cargo.toml"), "{message}");
     assert!(message.contains("not a program"), "{message}");
     thalweg(&["inspect", "no-such.pte"]).refused();
-    let message = thalweg(&["inspect", "fixtures/add"]).refused();
-    assert!(message.contains("folder"), "{message}");
+    let message = thalweg(&["inspect", "docs"]).refused();
+    assert!(message.contains("no program (.pte) in docs"), "{message}");
+}
+
+#[test]
+fn a_folder_stands_for_its_program() {
+    let named = thalweg(&["inspect", "fixtures/add/model.pte"]).ok();
+    assert_eq!(thalweg(&["inspect", "fixtures/add"]).ok(), named);
 }

@@ -222,6 +222,10 @@ pub(crate) fn search(path: Option<&Path>) -> Vec<(Place, Outcome)> {
 
 /// The text of the system's error, which the error of `libloading` only leads to.
 fn reason(error: &libloading::Error) -> String {
+    if matches!(error, libloading::Error::DlOpenUnknown) {
+        // The system has nothing to say of a library that was only looked for in the process.
+        return "it is not there".into();
+    }
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 

@@ -15,11 +15,12 @@ use thalweg::format::{FileKind, Layout};
 
 use super::Verdict;
 use crate::failure::{Failure, Result};
+use crate::program::Source;
 
 /// What to describe.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A program (.pte), or a data file (.ptd)
+    /// A program (.pte), a folder with one, or a data file (.ptd)
     #[arg(value_name = "PROGRAM")]
     program: PathBuf,
     /// Says how each instruction would run here: which copies are made, and what stays on devices;
@@ -34,7 +35,12 @@ pub(crate) struct Arguments {
 /// Runs the command. It needs no device that the program is for; what it cannot say without one it
 /// gives the reason for.
 pub(crate) fn inspect(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
-    let path = &arguments.program;
+    // A folder's program may have any name.
+    let found = match arguments.program.is_dir() {
+        true => Some(Source::find(&arguments.program, &[])?.path),
+        false => None,
+    };
+    let path = found.as_ref().unwrap_or(&arguments.program);
     let in_file = |failure: Failure| failure.of(path.display());
     let file = read(path)?;
     let layout = Layout::parse(&file).map_err(|error| in_file(not_ours(&error)))?;
@@ -62,12 +68,6 @@ pub(crate) fn inspect(arguments: &Arguments, out: &mut dyn Write) -> Result<Verd
 
 /// The bytes of a file.
 fn read(path: &Path) -> Result<Vec<u8>> {
-    if path.is_dir() {
-        return Err(
-            Failure::new(format!("{} is a folder, not a program", path.display()))
-                .hint("name the .pte file in it"),
-        );
-    }
     fs::read(path).map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))
 }
 
