@@ -60,6 +60,20 @@ pub trait DelegateInstance: Send {
     /// # Errors
     /// If it cannot do what the program asks.
     fn execute(&mut self, call: &mut Call<'_>) -> Result<()>;
+
+    /// Takes note that a call is over in which the delegate was executed, whatever became of it: once
+    /// for each such call, also after an error or a panic, of this delegate or of anything else. What
+    /// is held for the time of a call is given back here.
+    ///
+    /// All that the call has asked devices for was asked for by then. Whoever wraps another instance
+    /// passes this on.
+    ///
+    /// # Errors
+    /// They are the call's, unless it has failed already. Other delegates are told all the same.
+    fn end(&mut self, end: &CallEnd<'_>) -> Result<()> {
+        let _ = end;
+        Ok(())
+    }
 }
 
 /// A delegate to load: what the program says about it.
@@ -149,9 +163,16 @@ pub struct Call<'c> {
     pub(crate) devices: &'c mut [DeviceState],
     pub(crate) arguments: &'c [ValueId],
     pub(crate) options: &'c RunOptions<'c>,
+    pub(crate) number: u64,
 }
 
 impl Call<'_> {
+    /// What tells this call of the method from all others in the process. The delegates of a method
+    /// see the same number in one call, and so does [`CallEnd`].
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// How many arguments the instruction has: inputs, then outputs.
     pub fn argument_count(&self) -> usize {
         self.arguments.len()
@@ -268,5 +289,28 @@ impl Call<'_> {
             },
             None => bail!(InvalidProgram, "argument {position} is missing"),
         }
+    }
+}
+
+/// The end of a call of a method.
+pub struct CallEnd<'c> {
+    pub(crate) number: u64,
+    pub(crate) devices: &'c [DeviceState],
+}
+
+impl CallEnd<'_> {
+    /// The call's number, as [`Call::number`] said it.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The stream that the call had on a device; `None` if the method has no memory there.
+    ///
+    /// It is for events. Work belongs to the call, and what is asked for here may run when the
+    /// method's memory is gone.
+    pub fn stream(&self, device: DeviceId) -> Option<StreamHandle> {
+        let mut devices = self.devices.iter();
+        let state = devices.find(|state| state.device.id() == device)?;
+        Some(state.chosen_stream())
     }
 }

@@ -32,7 +32,7 @@ mod state;
 mod tensor;
 mod value;
 
-pub use backend::{Backend, Call, Delegate, DelegateInstance, DelegateSpec, Payload};
+pub use backend::{Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Payload};
 pub use device::{
     CallerStream, Device, DeviceAddress, DeviceId, DeviceInput, DeviceKind, DeviceMemory,
     DeviceTensor, Mark, PinnedMemory, StreamHandle, Use,

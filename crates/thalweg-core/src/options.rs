@@ -50,6 +50,15 @@ impl LoadOptions {
         self
     }
 
+    /// Lets delegates share the temporary memory that they need on a device while they run, instead
+    /// of having some each, as far as their backends can. Calls of the program take a little longer,
+    /// and the device has more memory left. It is off by default, and holds for what is loaded with
+    /// these options.
+    pub fn shared_scratch(mut self, shared_scratch: bool) -> Self {
+        self.backend_options.shared_scratch = shared_scratch;
+        self
+    }
+
     /// An option for a backend, by the backend's and the option's name. It holds for what is
     /// loaded with these options, and is not looked at again later.
     pub fn backend_option(
@@ -59,7 +68,7 @@ impl LoadOptions {
         value: impl Into<OptionValue>,
     ) -> Self {
         self.backend_options
-            .0
+            .options
             .entry(backend.into())
             .or_default()
             .insert(key.into(), value.into());
@@ -111,12 +120,21 @@ impl From<String> for OptionValue {
 
 /// Options for all backends.
 #[derive(Clone, Debug, Default)]
-pub struct BackendOptions(HashMap<String, HashMap<String, OptionValue>>);
+pub struct BackendOptions {
+    options: HashMap<String, HashMap<String, OptionValue>>,
+    shared_scratch: bool,
+}
 
 impl BackendOptions {
     /// The value of a backend's option, if it was set.
     pub fn get(&self, backend: &str, key: &str) -> Option<&OptionValue> {
-        self.0.get(backend)?.get(key)
+        self.options.get(backend)?.get(key)
+    }
+
+    /// What [`LoadOptions::shared_scratch`] was told. A backend with an option of its own for that
+    /// follows the option where it is set.
+    pub fn shared_scratch(&self) -> bool {
+        self.shared_scratch
     }
 }
 

@@ -67,6 +67,11 @@ impl DeviceState {
         self.stream
     }
 
+    /// The stream of the call, for events, which use no memory.
+    pub(crate) fn chosen_stream(&self) -> StreamHandle {
+        self.stream
+    }
+
     /// The stream of the call, for a delegate.
     pub(crate) fn lend_stream(&mut self) -> StreamHandle {
         self.lent = true;

@@ -7,6 +7,8 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 pub use outputs::Outputs;
 
@@ -19,9 +21,9 @@ use crate::memory::{
 use crate::plan::{MethodPlan, Step};
 use crate::state::StateGuard;
 use crate::{
-    Bool, Call, DType, DelegateInstance, Error, Input, KernelCall, MethodInfo, Result, RunOptions,
+    Bool, Call, CallEnd, DType, DelegateInstance, Error, Input, KernelCall, MethodInfo, Result,
 };
-use crate::{Scalar, State, ValueId, bail, ensure};
+use crate::{RunOptions, Scalar, State, ValueId, bail, ensure};
 
 /// An instance of a method: its memory, its delegates, its mutable buffers.
 ///
@@ -42,7 +44,7 @@ struct Instance {
     linked: Arc<LinkedMethod>,
     values: Values,
     scratch: Scratch,
-    delegates: Vec<Box<dyn DelegateInstance>>,
+    delegates: Vec<DelegateState>,
     threads: usize,
     /// For each input, where it is.
     given: Vec<Given>,
@@ -54,6 +56,13 @@ struct Instance {
     device_outputs: bool,
     /// Copies of outputs that lie in shared state, by output.
     output_copies: Vec<Option<Block>>,
+}
+
+/// A delegate of the instance.
+struct DelegateState {
+    instance: Box<dyn DelegateInstance>,
+    /// Whether this call has executed it.
+    executed: bool,
 }
 
 /// Where an input is.
@@ -123,7 +132,12 @@ impl Method {
         let delegates = linked
             .delegates
             .iter()
-            .map(|delegate| delegate.instance())
+            .map(|delegate| {
+                Ok(DelegateState {
+                    instance: delegate.instance()?,
+                    executed: false,
+                })
+            })
             .collect::<Result<_>>()?;
         let copy = |execution: &&Execution| {
             matches!(
@@ -227,6 +241,8 @@ impl Instance {
         options: &RunOptions<'_>,
         state: Option<(&State, &StateGuard<'_>)>,
     ) -> Result<()> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         self.device_outputs = options.device_outputs;
         // Unwind safe, since what a panic leaves behind is what an error does.
         let mut result = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -237,9 +253,14 @@ impl Instance {
                 self.begin_with_state(state, turn)?;
             }
             self.set_inputs(inputs)?;
-            self.execute(options)?;
+            self.execute(options, number)?;
             self.finish_outputs()
         }));
+        // Before what the call leaves in flight is recorded, since this may add to it.
+        for index in 0..self.delegates.len() {
+            let ended = self.end_delegate(index, number);
+            result = result.and_then(|result| ended.map(|ended| result.and(ended)));
+        }
         for device in &mut self.devices {
             device.take_stream_back();
             let ended = device.end(state.map(|(state, _)| state).filter(|_| self.keeps_state));
@@ -287,7 +308,21 @@ impl Instance {
         Ok(())
     }
 
-    fn execute(&mut self, options: &RunOptions<'_>) -> Result<()> {
+    /// Tells a delegate that the call is over, if it has taken part in it.
+    #[inline]
+    fn end_delegate(&mut self, index: usize, number: u64) -> thread::Result<Result<()>> {
+        let delegate = &mut self.delegates[index];
+        if !std::mem::take(&mut delegate.executed) {
+            return Ok(Ok(()));
+        }
+        let devices = &self.devices;
+        // Unwind safe as the call is.
+        panic::catch_unwind(AssertUnwindSafe(|| {
+            delegate.instance.end(&CallEnd { number, devices })
+        }))
+    }
+
+    fn execute(&mut self, options: &RunOptions<'_>, number: u64) -> Result<()> {
         let Self {
             devices,
             linked,
@@ -383,12 +418,15 @@ impl Instance {
                     delegate,
                     arguments,
                 } => {
-                    let result = delegates[*delegate as usize].execute(&mut Call {
+                    let delegate = &mut delegates[*delegate as usize];
+                    delegate.executed = true;
+                    let result = delegate.instance.execute(&mut Call {
                         values,
                         scratch,
                         devices,
                         arguments: plan.arguments(*arguments),
                         options,
+                        number,
                     });
                     devices.iter_mut().for_each(DeviceState::take_stream_back);
                     result

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use thalweg_core::{
-    Backend, Call, Delegate, DelegateInstance, DelegateSpec, Device as _, Result, ensure,
+    Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Device as _, Result, ensure,
 };
 
 use super::Floor;
@@ -118,6 +118,10 @@ impl DelegateInstance for WatchedInstance {
         let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         all.push(seen);
         Ok(())
+    }
+
+    fn end(&mut self, end: &CallEnd<'_>) -> Result<()> {
+        self.instance.end(end)
     }
 }
 
