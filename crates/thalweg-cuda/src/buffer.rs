@@ -5,10 +5,12 @@ use std::sync::{Arc, Weak};
 
 use thalweg_core::{Result, bail};
 
+use crate::omit::{Rule, omitted};
 use crate::order::{Mark, Operand, Uses};
 use crate::pool::Shelf;
+use crate::stream::StreamId;
 use crate::sys::{DeviceMemory, EventHandle};
-use crate::{CaptureStatus, Stream};
+use crate::{CaptureStatus, Event, Stream};
 
 /// Memory of a device, in bytes with arbitrary values at first.
 ///
@@ -74,6 +76,68 @@ impl DeviceBuffer {
         }
     }
 
+    /// Says that the memory is in use until an event that was recorded, and, whenever that is recorded
+    /// anew, until then: it is not freed before. For code that is given the address, and hands the
+    /// memory on by an event of its own.
+    ///
+    /// The event takes the place of what the buffer knew of earlier writes, its allocation among
+    /// them, so that it must come after these.
+    pub fn used_until(&self, event: &Event) {
+        let device = self.block.memory().map(|memory| memory.context().ordinal());
+        self.block.uses.mark_written(Mark {
+            // No stream of anybody's, so that every stream waits.
+            stream: StreamId::new(device.unwrap_or(0), false),
+            event: event.shared(),
+        });
+    }
+
+    /// Frees the memory in the order of a stream: after what is on it so far, and after all uses that
+    /// the buffer knows of, for which the stream waits. What is allocated on the stream next can have
+    /// the memory.
+    ///
+    /// # Errors
+    /// If the driver refuses a wait. The memory is freed all the same, once the host has waited; it is
+    /// never freed if that cannot be.
+    pub fn free_on(self, stream: &Stream) -> Result<()> {
+        let mut block = match Arc::try_unwrap(self.block) {
+            Ok(block) => block,
+            Err(shared) => {
+                // Who else has it frees it.
+                let event = Arc::new(EventHandle::new(stream.context(), false)?);
+                event.record(stream.handle())?;
+                shared.uses.mark_written(Mark {
+                    stream: stream.id(),
+                    event,
+                });
+                return Ok(());
+            }
+        };
+        let Some(ends) = block.uses.ends() else {
+            return Ok(());
+        };
+        let Some(memory) = block.memory.take() else {
+            return Ok(());
+        };
+        let waited = ends
+            .iter()
+            .filter(|_| !omitted(Rule::FreeAfterUse))
+            .try_for_each(|mark| stream.wait_handle(&mark.event));
+        match waited {
+            Ok(()) => memory.free_on(stream.handle()),
+            Err(error) => {
+                if stream.synchronize().is_ok() || stream.context().lost().is_some() {
+                    let events: Vec<_> = ends.into_iter().map(|mark| mark.event).collect();
+                    memory.free_after(&events);
+                } else {
+                    tracing::warn!(bytes = memory.len(), "memory in use is never freed");
+                    std::mem::forget(memory);
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     /// How many bytes.
     pub fn len(&self) -> usize {
         self.len
@@ -111,7 +175,7 @@ pub(crate) fn allocate(stream: &Stream, len: usize) -> Result<(DeviceMemory, Use
     let captured = stream.capture_status()? != CaptureStatus::None;
     let memory = DeviceMemory::allocate(stream.handle(), len, !captured)?;
     let uses = Uses::new();
-    if memory.is_ordered() && !crate::omit::omitted(crate::omit::Rule::UseAfterAllocation) {
+    if memory.is_ordered() && !omitted(Rule::UseAfterAllocation) {
         let recorded = EventHandle::new(stream.context(), false)
             .and_then(|event| event.record(stream.handle()).map(|()| event));
         match recorded {

@@ -144,6 +144,16 @@ impl Device {
         self.0.context.trim_driver_pool()
     }
 
+    /// As [`Device::trim`], after the host has waited for the freeing of all memory that this crate has
+    /// let go: for those whose allocation has failed, and who try once more.
+    ///
+    /// # Errors
+    /// If work that used such memory has failed, or the driver refuses.
+    pub fn reclaim(&self) -> Result<()> {
+        self.0.context.finish_releases()?;
+        self.trim()
+    }
+
     /// Lets this device read and write the memory of another directly. Copies between devices work
     /// without it, by way of the host where there is no direct way.
     ///

@@ -40,6 +40,10 @@ impl Event {
         Self(handle.clone())
     }
 
+    pub(crate) fn shared(&self) -> Arc<EventHandle> {
+        self.0.clone()
+    }
+
     pub(crate) fn handle(&self) -> &EventHandle {
         &self.0
     }

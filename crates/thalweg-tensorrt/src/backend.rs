@@ -11,6 +11,7 @@ use crate::delegate::EngineDelegate;
 use crate::find::{self, Attempt};
 use crate::loaded::Loaded;
 use crate::options::Options;
+use crate::scratch::{Limit, Pool, ScratchStatistics, sharing};
 use crate::version::{Flavor, Version};
 use crate::weights::Budget;
 
@@ -23,6 +24,8 @@ pub const NAME: &str = "TensorRTBackend";
 /// | key | value | what |
 /// |---|---|---|
 /// | `weight_streaming_budget` | number or digits | how many bytes of weights may be on the device, for engines that can keep them on the host; else the program's own option, else as TensorRT thinks best |
+/// | `use_shared_activation_scratch` | boolean | whether engines share one scratch per device ([`LoadOptions::shared_scratch`](thalweg_core::LoadOptions::shared_scratch) otherwise) |
+/// | `shared_scratch_limit` | number or digits, or text such as `3 buffers` | how many bytes, or pieces, of that there may be; engines share with those that have the same limit |
 #[derive(Clone)]
 pub struct TensorRt(Arc<Inner>);
 
@@ -34,6 +37,8 @@ struct Inner {
     /// a time, so there are as many as were ever needed at once; mostly that is one.
     runtimes: Mutex<Vec<Arc<Runtime>>>,
     engines: Mutex<Vec<Entry>>,
+    /// Shared scratch, which goes with the last delegate that uses it.
+    pools: Mutex<Vec<Weak<Pool>>>,
 }
 
 /// An engine that is loaded, or is being.
@@ -62,6 +67,7 @@ impl TensorRt {
             host_code: options.host_code,
             runtimes: Mutex::default(),
             engines: Mutex::default(),
+            pools: Mutex::default(),
         })))
     }
 
@@ -103,6 +109,23 @@ impl TensorRt {
         self.0.with_runtime(device, load)
     }
 
+    /// What scratch is shared on a device, and what it took; of what is in use now.
+    pub fn scratch_statistics(&self, device: &Device) -> ScratchStatistics {
+        let pools = self.0.living_pools();
+        let here = pools
+            .iter()
+            .filter(|pool| pool.ordinal() == device.ordinal());
+        here.map(|pool| pool.statistics()).sum()
+    }
+
+    /// Frees the shared scratch that no call has at the moment and no graph uses, in order, without
+    /// waiting for the device. Gives the number of bytes. Calls that need it again ask the driver for
+    /// it again.
+    pub fn trim_scratch(&self) -> usize {
+        let pools = self.0.living_pools();
+        pools.iter().map(|pool| pool.trim()).sum()
+    }
+
     /// Loads the engine of a delegate, which is shared by all whose payloads are the same.
     pub(crate) fn load_shared(&self, spec: &DelegateSpec<'_>) -> Result<Arc<Loaded>> {
         self.0.load(spec)
@@ -120,7 +143,10 @@ impl TensorRt {
 
 impl Backend for TensorRt {
     fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
-        Ok(Arc::new(EngineDelegate::new(self.load_shared(spec)?)))
+        let limit = sharing(spec)?;
+        let loaded = self.load_shared(spec)?;
+        let pool = limit.map(|limit| self.0.pool(loaded.device(), limit));
+        Ok(Arc::new(EngineDelegate::new(loaded, pool)))
     }
 }
 
@@ -169,6 +195,24 @@ impl Inner {
             engine: Arc::clone(&engine),
         });
         engine
+    }
+
+    /// The shared scratch of a device, with a limit.
+    fn pool(&self, device: &Device, limit: Limit) -> Arc<Pool> {
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        pools.retain(|pool| pool.strong_count() > 0);
+        let mut living = pools.iter().filter_map(Weak::upgrade);
+        if let Some(pool) = living.find(|pool| pool.is_of(device.ordinal(), limit)) {
+            return pool;
+        }
+        let pool = Arc::new(Pool::new(device, limit));
+        pools.push(Arc::downgrade(&pool));
+        pool
+    }
+
+    fn living_pools(&self) -> Vec<Arc<Pool>> {
+        let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        pools.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Does something with a runtime that nobody else uses meanwhile.

@@ -6,21 +6,25 @@ use thalweg_core::{Delegate, DelegateInstance, Result};
 
 use crate::instance::Instance;
 use crate::loaded::Loaded;
+use crate::scratch::{Pool, Scratch};
 
 /// A delegate that is an engine.
 pub(crate) struct EngineDelegate {
     loaded: Arc<Loaded>,
+    /// Where its instances have their scratch from, if they share it. Fixed when it was loaded.
+    pool: Option<Arc<Pool>>,
 }
 
 impl EngineDelegate {
-    pub(crate) fn new(loaded: Arc<Loaded>) -> Self {
-        Self { loaded }
+    pub(crate) fn new(loaded: Arc<Loaded>, pool: Option<Arc<Pool>>) -> Self {
+        Self { loaded, pool }
     }
 }
 
 impl Delegate for EngineDelegate {
     fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
-        Ok(Box::new(Instance::new(self.loaded.clone())?))
+        let scratch = Scratch::of(self.pool.as_ref(), self.loaded.device());
+        Ok(Box::new(Instance::new(self.loaded.clone(), scratch)?))
     }
 
     fn aliases(&self) -> Vec<(usize, usize)> {

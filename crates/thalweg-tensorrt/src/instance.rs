@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use thalweg_core::{Call, DelegateInstance, Device as _, DeviceAddress, DeviceId, Result};
+use thalweg_core::{Call, CallEnd, DelegateInstance, Device as _, DeviceAddress, DeviceId, Result};
 use thalweg_core::{ErrorKind, GraphUse, StreamHandle, bail, ensure};
 use thalweg_cuda::{DeviceBuffer, Stream, Work};
 
@@ -13,7 +13,7 @@ use crate::loaded::{Binding, Loaded};
 use crate::omit::{Rule, omitted};
 use crate::prepared::Prepared;
 use crate::profile::{Given, choose};
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, User, Wish};
 use crate::staging::Staging;
 
 /// What a method instance runs an engine with.
@@ -39,7 +39,7 @@ pub(crate) struct Instance {
 impl Instance {
     /// An instance. The context of the only profile is made at once, so that the first call need not;
     /// of several profiles, nobody knows which will be used.
-    pub(crate) fn new(loaded: Arc<Loaded>) -> Result<Self> {
+    pub(crate) fn new(loaded: Arc<Loaded>, scratch: Scratch) -> Result<Self> {
         let count = loaded.bindings.len();
         let mut contexts: Vec<_> = loaded.profiles.iter().map(|_| None).collect();
         if let [context] = &mut *contexts {
@@ -49,7 +49,7 @@ impl Instance {
         }
         Ok(Self {
             contexts,
-            scratch: Scratch::new(loaded.device()),
+            scratch,
             nothing: None,
             staging: (0..count).map(|_| Staging::default()).collect(),
             values: vec![Default::default(); count],
@@ -67,17 +67,25 @@ impl DelegateInstance for Instance {
         let _current = loaded.device().enter()?;
         let id = loaded.device().id();
         match call.stream(id) {
-            Ok(stream) => self.run(call, stream),
+            Ok(stream) => self.run(call, stream, true),
             // All arguments are on the host, and nobody but this knows of work on the device. So it
             // is over when this is, whatever happens.
             Err(error) if error.kind() == ErrorKind::MissingDevice => {
                 let stream = call.caller_stream(id);
                 let stream = stream.unwrap_or_else(|| loaded.device().default_stream());
-                let result = self.run(call, stream);
+                let result = self.run(call, stream, false);
                 let waited = self.drain(stream);
                 result.and(waited)
             }
             Err(error) => Err(error),
+        }
+    }
+
+    fn end(&mut self, end: &CallEnd<'_>) -> Result<()> {
+        match end.stream(self.loaded.device().id()) {
+            Some(stream) => self.scratch.end(end.number(), stream),
+            // What it has enqueued is over.
+            None => Ok(()),
         }
     }
 }
@@ -95,8 +103,8 @@ impl Instance {
         })
     }
 
-    /// A whole call, on a stream.
-    fn run(&mut self, call: &mut Call<'_>, handle: StreamHandle) -> Result<()> {
+    /// A whole call, on a stream. `is_told`: there will be a stream at its end, too.
+    fn run(&mut self, call: &mut Call<'_>, handle: StreamHandle, is_told: bool) -> Result<()> {
         let loaded = self.loaded.clone();
         let loaded = &*loaded;
         ensure!(
@@ -134,8 +142,40 @@ impl Instance {
         }
         // Recording would take in what else is on the stream.
         let as_graph = call.options().graph_use() == GraphUse::On && work.work.is_none();
-        prepared.enqueue(loaded, handle, as_graph)?;
+        let user = User {
+            call: call.number(),
+            stream: handle,
+            is_told,
+        };
+        self.enqueue(profile, &user, as_graph)?;
         self.finish(call, profile, work)
+    }
+
+    /// Enqueues the engine's work, with scratch for it. Nothing else is done while scratch is held that
+    /// others may wait for.
+    #[inline]
+    fn enqueue(&mut self, profile: usize, user: &User, as_graph: bool) -> Result<()> {
+        let (loaded, stream) = (&*self.loaded, user.stream);
+        let Some(prepared) = &mut self.contexts[profile] else {
+            bail!(Internal, "no context for profile {profile}");
+        };
+        if prepared.needed() == 0 && !omitted(Rule::NothingForNothing) {
+            return prepared.enqueue(loaded, stream, as_graph, || None);
+        }
+        let wish = Wish {
+            bytes: prepared.needed(),
+            address: prepared.room().map(|room| room.address),
+            has_graph: as_graph && prepared.has_graph(),
+        };
+        let idle = || wait(loaded.device(), stream);
+        let room = self.scratch.room(&wish, user, idle)?;
+        let scratch = &self.scratch;
+        let enqueued = prepared
+            .give_scratch(loaded, room, stream)
+            .and_then(|()| prepared.enqueue(loaded, stream, as_graph, || scratch.keep(user)));
+        // Whatever became of it, since a part may be there.
+        let handed_on = self.scratch.enqueued(user);
+        enqueued.and(handed_on)
     }
 
     /// An input of the call, on the device.
@@ -293,7 +333,7 @@ impl Instance {
         choose(&loaded.profiles, self.last, &given, &name)
     }
 
-    /// Sees to it that the profile's context has the call's shapes, and scratch.
+    /// Sees to it that the profile's context has the call's shapes, and that it can have scratch.
     fn prepare(&mut self, loaded: &Loaded, profile: usize, stream: StreamHandle) -> Result<()> {
         let prepared = match &mut self.contexts[profile] {
             Some(prepared) => prepared,
@@ -321,7 +361,7 @@ impl Instance {
                 stream,
             )?;
         }
-        prepared.give_scratch(loaded, &mut self.scratch, stream)
+        self.scratch.check(prepared.needed())
     }
 
     /// Lets outputs that are an input's memory be that. Where the program has them in two places, the

@@ -54,5 +54,6 @@ pub use floor::{Around, Floor, Watched};
 #[doc(hidden)]
 pub use omit::{Omission, Rule, omit};
 pub use options::Options;
+pub use scratch::{SHARED_SCRATCH, SHARED_SCRATCH_LIMIT, ScratchStatistics};
 pub use version::{Flavor, Version};
 pub use weights::WEIGHT_STREAMING_BUDGET;

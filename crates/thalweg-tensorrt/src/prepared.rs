@@ -6,7 +6,7 @@ use crate::abi::{Context, OutputAllocator, Shape, wait};
 use crate::loaded::{Binding, Loaded};
 use crate::omit::{Rule, omitted};
 use crate::recorded::{Recorded, Recording};
-use crate::scratch::{Room, Scratch};
+use crate::scratch::{Keep, Room};
 
 /// A context of one profile.
 ///
@@ -146,25 +146,33 @@ impl Prepared {
         self.needed
     }
 
-    /// Sees to it that the context has the scratch that it needs.
+    /// Where the context has its scratch, as far as it has been told.
+    pub(crate) fn room(&self) -> Option<Room> {
+        self.room
+    }
+
+    /// Whether a graph is recorded, which is of use only while nothing changes.
+    pub(crate) fn has_graph(&self) -> bool {
+        self.recorded.is_some()
+    }
+
+    /// Tells the context where its scratch is, unless it is there already. It has as many bytes as are
+    /// needed, which are not none.
+    #[inline]
     pub(crate) fn give_scratch(
         &mut self,
         loaded: &Loaded,
-        scratch: &mut Scratch,
+        room: Room,
         stream: StreamHandle,
     ) -> Result<()> {
-        if self.needed == 0 {
-            return Ok(());
-        }
-        let room = scratch.room(self.needed, stream, || wait(loaded.device(), stream))?;
         if self.room == Some(room) {
             return Ok(());
         }
-        // Nothing runs: either the shapes are new, or the scratch has moved; both have waited.
         let first = self.room.is_none();
         if omitted(Rule::SetScratch) || (!first && omitted(Rule::SetScratchAgain)) {
             return Ok(());
         }
+        self.wait(loaded, stream)?;
         self.changed();
         self.room = None;
         self.context.set_scratch(room.address, room.len)?;
@@ -209,18 +217,19 @@ impl Prepared {
     }
 
     /// Enqueues the engine's work. With `as_graph`, it is recorded when it is the same for the second
-    /// time, and launched from then on.
+    /// time, and launched from then on; the graph keeps what `keep` gives.
     #[inline]
     pub(crate) fn enqueue(
         &mut self,
         loaded: &Loaded,
         stream: StreamHandle,
         as_graph: bool,
+        keep: impl FnOnce() -> Option<Keep>,
     ) -> Result<()> {
         // Also after an error: something may have been enqueued.
         self.running = true;
         if as_graph && self.settled {
-            return self.launch(loaded, stream);
+            return self.launch(loaded, stream, keep);
         }
         let enqueued = self.context.enqueue(stream);
         match &enqueued {
@@ -230,13 +239,18 @@ impl Prepared {
         enqueued
     }
 
-    fn launch(&mut self, loaded: &Loaded, stream: StreamHandle) -> Result<()> {
+    fn launch(
+        &mut self,
+        loaded: &Loaded,
+        stream: StreamHandle,
+        keep: impl FnOnce() -> Option<Keep>,
+    ) -> Result<()> {
         let device = loaded.device();
         let recorded = match &self.recorded {
             Some(recorded) => recorded,
             None => {
                 let context = &mut self.context;
-                match Recorded::record(device, stream, || context.enqueue(stream)) {
+                match Recorded::record(device, stream, keep(), || context.enqueue(stream)) {
                     Ok(Recording::Done(recorded)) => self.recorded.insert(recorded),
                     Ok(Recording::Theirs) => return Ok(()),
                     Err(error) => {

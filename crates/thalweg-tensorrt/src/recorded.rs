@@ -4,9 +4,14 @@ use thalweg_core::{Result, StreamHandle, bail};
 use thalweg_cuda::{Capture, CaptureStatus, Device, GraphExec, Work};
 
 use crate::abi::stream;
+use crate::scratch::Keep;
 
 /// The work of one enqueue, to be launched again and again while nothing has changed.
-pub(crate) struct Recorded(GraphExec);
+pub(crate) struct Recorded {
+    /// It waits for its last launch before it goes, and what it uses goes after it.
+    graph: GraphExec,
+    _keep: Option<Keep>,
+}
 
 /// What became of recording.
 pub(crate) enum Recording {
@@ -17,7 +22,7 @@ pub(crate) enum Recording {
 }
 
 impl Recorded {
-    /// Records what is enqueued on a stream. Nothing of it runs yet.
+    /// Records what is enqueued on a stream. Nothing of it runs yet. The graph keeps `keep`.
     ///
     /// # Errors
     /// If the stream cannot be recorded, enqueueing fails, or something was done meanwhile that no
@@ -25,6 +30,7 @@ impl Recorded {
     pub(crate) fn record(
         device: &Device,
         handle: StreamHandle,
+        keep: Option<Keep>,
         enqueue: impl FnOnce() -> Result<()>,
     ) -> Result<Recording> {
         let stream = stream(device, handle);
@@ -39,7 +45,10 @@ impl Recorded {
         // On an error the capture ends, and what it has goes.
         enqueue()?;
         let graph = capture.end()?;
-        Ok(Recording::Done(Self(graph.instantiate()?)))
+        Ok(Recording::Done(Self {
+            graph: graph.instantiate()?,
+            _keep: keep,
+        }))
     }
 
     /// Launches it on a stream.
@@ -52,6 +61,6 @@ impl Recorded {
 
     /// Launches it as a part of some work, on the work's stream.
     pub(crate) fn launch_in(&self, work: &mut Work<'_>) -> Result<()> {
-        self.0.launch(work)
+        self.graph.launch(work)
     }
 }

@@ -117,6 +117,35 @@ impl DeviceMemory {
         }
     }
 
+    /// Frees the memory after what is on a stream. Where memory is not freed in the order of streams,
+    /// the host waits for that.
+    pub(crate) fn free_on(mut self, stream: &StreamHandle) {
+        let address = std::mem::take(&mut self.address);
+        if address == 0 {
+            return;
+        }
+        let context = &self.context;
+        if context.lost().is_none()
+            && self.ordered
+            && let Ok(raw) = stream.raw()
+        {
+            context.destroy("cuMemFreeAsync", || {
+                // SAFETY: nobody has the address any more, and the stream comes after all uses.
+                unsafe { (context.table().cuMemFreeAsync)(address, raw) }
+            });
+            return;
+        }
+        let waited = stream.synchronize().or_else(|_| stream.synchronize());
+        if waited.is_ok() || context.lost().is_some() {
+            context.destroy("cuMemFree", || {
+                // SAFETY: nobody has the address any more, and all uses are over.
+                unsafe { (context.table().cuMemFree_v2)(address) }
+            });
+        } else {
+            tracing::warn!(bytes = self.len, "memory that may be in use is never freed");
+        }
+    }
+
     /// Makes the release stream wait for an event.
     fn released_after(&self, event: &EventHandle) -> bool {
         if omitted(Rule::FreeAfterUse) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use thalweg_core::{CallerStream as _, DeviceAddress, Result, StreamHandle, bail, ensure};
 use thalweg_cuda::{Device, DeviceBuffer, PinnedBuffer, Stream};
 
-use super::run::Run;
+use super::run::{Run, room};
 use super::watch::{Seen, Value};
 use crate::TensorRt;
 use crate::abi::{download_pageable, download_pinned, upload, upload_pinned};
@@ -85,7 +85,7 @@ impl Floor {
         // From here on, dropping it waits for what was enqueued.
         let mut floor = Self {
             runs: Vec::with_capacity(seen.len()),
-            scratch: Scratch::new(&device),
+            scratch: Scratch::own(&device),
             buffers: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
@@ -174,7 +174,7 @@ impl Floor {
         self.with_pinned(handle)?;
         self.stream.synchronize()?;
         let device = self.device.clone();
-        let recorded = match Recorded::record(&device, handle, || self.with_pinned(handle))? {
+        let recorded = match Recorded::record(&device, handle, None, || self.with_pinned(handle))? {
             Recording::Done(recorded) => recorded,
             Recording::Theirs => bail!(Internal, "somebody else records the floor's stream"),
         };
@@ -240,7 +240,7 @@ impl Floor {
         if let Some(bytes @ 1..) = most {
             // Enough for all, so that it never moves.
             let handle = self.stream.handle();
-            self.scratch.room(bytes, handle, || Ok(()))?;
+            room(&mut self.scratch, bytes, handle)?;
         }
         Ok(())
     }

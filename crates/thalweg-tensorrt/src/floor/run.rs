@@ -9,7 +9,7 @@ use crate::abi::Shape;
 use crate::loaded::Loaded;
 use crate::prepared::Prepared;
 use crate::profile::{Given, choose};
-use crate::scratch::Scratch;
+use crate::scratch::{Room, Scratch, User, Wish};
 
 /// A context that has been told everything that a call needs.
 pub(super) struct Run {
@@ -78,7 +78,10 @@ impl Run {
     /// enqueue has failed.
     pub(super) fn prepare(&mut self, scratch: &mut Scratch, stream: StreamHandle) -> Result<()> {
         self.configure(stream)?;
-        self.prepared.give_scratch(&self.loaded, scratch, stream)?;
+        if self.needed() > 0 {
+            let room = room(scratch, self.needed(), stream)?;
+            self.prepared.give_scratch(&self.loaded, room, stream)?;
+        }
         for (index, &address) in self.addresses.iter().enumerate() {
             if address.0 != 0 {
                 self.prepared.bind(&self.loaded, index, address, stream)?;
@@ -94,7 +97,7 @@ impl Run {
                 allocator.begin(stream);
             }
         }
-        self.prepared.enqueue(&self.loaded, stream, false)
+        self.prepared.enqueue(&self.loaded, stream, false, || None)
     }
 
     /// Tells the context the shapes, from which output shapes and scratch follow.
@@ -114,4 +117,19 @@ impl Run {
             stream,
         )
     }
+}
+
+/// Room in the scratch of a floor, which is as large as all need before anything runs.
+pub(super) fn room(scratch: &mut Scratch, bytes: usize, stream: StreamHandle) -> Result<Room> {
+    let wish = Wish {
+        bytes,
+        address: None,
+        has_graph: false,
+    };
+    let user = User {
+        call: 0,
+        stream,
+        is_told: false,
+    };
+    scratch.room(&wish, &user, || Ok(()))
 }

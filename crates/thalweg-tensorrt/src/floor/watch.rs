@@ -12,6 +12,7 @@ use crate::abi::{Shape, download};
 use crate::argument;
 use crate::instance::Instance;
 use crate::loaded::Loaded;
+use crate::scratch::Scratch;
 
 /// TensorRT as a backend that remembers every call of an engine, with the values of its inputs and
 /// outputs. From that, [`Watched::floor`] runs the same engines by themselves.
@@ -85,7 +86,7 @@ struct WatchedDelegate {
 impl Delegate for WatchedDelegate {
     fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
         Ok(Box::new(WatchedInstance {
-            instance: Instance::new(self.loaded.clone())?,
+            instance: Instance::new(self.loaded.clone(), Scratch::own(self.loaded.device()))?,
             loaded: self.loaded.clone(),
             seen: self.seen.clone(),
         }))

@@ -1,8 +1,9 @@
-//! Scratch: memory that engines compute in, beside their inputs and outputs.
+//! Scratch of one instance.
 
 use thalweg_core::{DeviceAddress, Error, Result, StreamHandle};
 use thalweg_cuda::{Device, DeviceBuffer};
 
+use super::Room;
 use crate::abi::stream;
 use crate::omit::{Rule, omitted};
 
@@ -10,20 +11,13 @@ use crate::omit::{Rule, omitted};
 /// of the instance.
 ///
 /// They may share it, because all calls of an instance come one after the other on the device.
-pub(crate) struct Scratch {
+pub(super) struct Own {
     device: Device,
     buffer: Option<DeviceBuffer>,
 }
 
-/// A piece of scratch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Room {
-    pub(crate) address: DeviceAddress,
-    pub(crate) len: usize,
-}
-
-impl Scratch {
-    pub(crate) fn new(device: &Device) -> Self {
+impl Own {
+    pub(super) fn new(device: &Device) -> Self {
         Self {
             device: device.clone(),
             buffer: None,
@@ -35,7 +29,7 @@ impl Scratch {
     ///
     /// # Errors
     /// If the device's memory is out.
-    pub(crate) fn room(
+    pub(super) fn room(
         &mut self,
         bytes: usize,
         handle: StreamHandle,
@@ -58,7 +52,7 @@ impl Scratch {
     }
 
     /// Never frees what there is, since it may be in use forever.
-    pub(crate) fn abandon(&mut self) {
+    pub(super) fn abandon(&mut self) {
         std::mem::forget(self.buffer.take());
     }
 }
