@@ -144,6 +144,7 @@ impl Instance {
         let as_graph = call.options().graph_use() == GraphUse::On && work.work.is_none();
         let user = User {
             call: call.number(),
+            last_call: None,
             stream: handle,
             is_told,
         };

@@ -10,7 +10,9 @@ use thalweg_cuda::{Driver, Stream};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 use thalweg_simgpu::nvinfer::{DType, EngineSpec, ProfileSpec};
 use thalweg_simgpu::{Config, Sim};
-use thalweg_tensorrt::{Binding, Container, Metadata, NAME, Options, TensorRt};
+use thalweg_tensorrt::{
+    Binding, Container, Metadata, NAME, Options, SHARED_SCRATCH_LIMIT, TensorRt,
+};
 
 struct Counting;
 
@@ -95,23 +97,29 @@ fn a_call_that_is_like_the_one_before_allocates_nothing() {
         .backend(NAME, tensorrt)
         .device(Arc::new(device))
         .build();
-    let program = runtime.load_bytes(bytes, &LoadOptions::new()).unwrap();
-    let mut method = program.method("forward").unwrap();
     let x = Tensor::from_slice(&[2f32; 64], &[8, 8]).unwrap();
-    let inputs = [(&x).into()];
-    for _ in 0..3 {
-        method.run(&inputs).unwrap();
+    let shared = LoadOptions::new().shared_scratch(true);
+    let limited = shared
+        .clone()
+        .backend_option(NAME, SHARED_SCRATCH_LIMIT, "1 buffer");
+    for options in [LoadOptions::new(), shared, limited] {
+        let program = runtime.load_bytes(bytes.clone(), &options).unwrap();
+        let mut method = program.method("forward").unwrap();
+        let inputs = [(&x).into()];
+        for _ in 0..3 {
+            method.run(&inputs).unwrap();
+        }
+        let before = ALLOCATIONS.get();
+        for _ in 0..10 {
+            method.run(&inputs).unwrap();
+        }
+        assert_eq!(ALLOCATIONS.get() - before, 0, "{options:?}");
+        let outputs = method.run(&inputs).unwrap();
+        assert_eq!(
+            outputs.tensor(0).unwrap().data::<f32>().unwrap(),
+            [7f32; 64]
+        );
     }
-    let before = ALLOCATIONS.get();
-    for _ in 0..10 {
-        method.run(&inputs).unwrap();
-    }
-    assert_eq!(ALLOCATIONS.get() - before, 0);
-    let outputs = method.run(&inputs).unwrap();
-    assert_eq!(
-        outputs.tensor(0).unwrap().data::<f32>().unwrap(),
-        [7f32; 64]
-    );
-    drop((method, program, runtime, driver));
+    drop((runtime, driver));
     sim.assert_clean();
 }

@@ -37,8 +37,8 @@ struct Shared {
     held: Option<Held>,
     /// The call that has a lease, perhaps of another instance's taking.
     call: Option<u64>,
-    /// Where the last room was.
-    last: Option<DeviceAddress>,
+    /// Where the last room was, and for which call.
+    last: Option<(DeviceAddress, u64)>,
 }
 
 /// A piece of scratch.
@@ -58,6 +58,8 @@ pub(crate) struct Keep {
 pub(crate) struct User {
     /// The number of the call.
     pub(crate) call: u64,
+    /// That of the call before in which the instance has used shared scratch, which knows it by itself.
+    pub(crate) last_call: Option<u64>,
     pub(crate) stream: StreamHandle,
     /// Whether the instance will be told when the call is over, and on which stream.
     pub(crate) is_told: bool,
@@ -191,17 +193,21 @@ impl Shared {
             put.and(self.pool.end(call, user.stream))?;
         }
         let wish = Wish {
-            address: wish.address.or(self.last),
+            address: wish.address.or(self.last.map(|(address, _)| address)),
             ..*wish
         };
-        let room = match self.pool.take(&wish, user)? {
+        let user = User {
+            last_call: self.last.map(|(_, call)| call),
+            ..*user
+        };
+        let room = match self.pool.take(&wish, &user)? {
             Taken::Leased(room) => {
                 self.call = Some(user.call);
                 room
             }
             Taken::Held(held) => self.held.insert(held).room(),
         };
-        self.last = Some(room.address);
+        self.last = Some((room.address, user.call));
         Ok(room)
     }
 

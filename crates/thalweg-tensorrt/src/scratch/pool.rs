@@ -100,8 +100,9 @@ struct State {
 /// A piece that nobody has.
 struct Block {
     memory: Arc<Memory>,
-    /// Who used it last.
+    /// Who used it last: from where, and in which call.
     place: Place,
+    call: u64,
 }
 
 /// A piece that is a call's until it ends.
@@ -114,6 +115,7 @@ struct Lease {
 #[derive(Clone, Copy)]
 struct Out {
     number: u64,
+    call: u64,
     /// Nowhere yet, of one that is being made.
     address: Option<DeviceAddress>,
     bytes: usize,
@@ -319,7 +321,6 @@ impl Pool {
         wish: &Wish,
         user: &User,
     ) -> Result<Taken> {
-        let place = Place::here(user.stream);
         let mut over = None;
         let mut ticket = None;
         loop {
@@ -327,7 +328,7 @@ impl Pool {
             let others_first = state.first.is_some() && state.first != ticket;
             let choice = match others_first {
                 true => Choice::Wait,
-                false => state.choose(wish, place, over.as_ref(), self.limit),
+                false => state.choose(wish, user, over.as_ref(), self.limit),
             };
             match choice {
                 Choice::Wait => {
@@ -366,7 +367,7 @@ impl Pool {
                     self.replace(state, block.memory, wish, user, lasts)
                 }
                 Choice::Make(bytes, victims) => {
-                    let number = state.add(None, bytes, lasts);
+                    let number = state.add(user.call, None, bytes, lasts);
                     state.statistics.trims += victims.len() as u64;
                     drop(state);
                     let made = self.make(bytes, wish.bytes, victims, user);
@@ -387,7 +388,7 @@ impl Pool {
         is_over: bool,
     ) -> Result<Taken> {
         let address = block.memory.address();
-        let number = state.add(Some(address), block.memory.len(), lasts);
+        let number = state.add(user.call, Some(address), block.memory.len(), lasts);
         drop(state);
         let waited = block.memory.wait_on(&stream(&self.device, user.stream));
         let mut state = self.lock();
@@ -398,7 +399,7 @@ impl Pool {
             return Err(error);
         }
         state.statistics.hits += 1;
-        if !is_over && block.place != Place::here(user.stream) {
+        if !is_over && !block.was_used_by(user) {
             state.statistics.waits += 1;
             tracing::debug!(
                 device = self.ordinal(),
@@ -420,7 +421,7 @@ impl Pool {
     ) -> Result<Taken> {
         // The old one counts no more.
         let bytes = state.most_useful(wish.bytes, self.limit);
-        let number = state.add(None, bytes, lasts);
+        let number = state.add(user.call, None, bytes, lasts);
         drop(state);
         tracing::debug!(
             device = self.ordinal(),
@@ -433,6 +434,7 @@ impl Pool {
         let old = Block {
             memory: old,
             place: Place::here(user.stream),
+            call: user.call,
         };
         let made = self.make(bytes, wish.bytes, vec![old], user);
         let taken = self.made(number, made, user, lasts)?;
@@ -509,10 +511,11 @@ impl Pool {
 
     fn put_back(&self, held: Held, place: Place) {
         let mut state = self.lock();
-        state.remove(held.number);
+        let call = state.remove(held.number);
         state.idle.push(Block {
             memory: held.memory,
             place,
+            call,
         });
         self.notify(state);
     }
@@ -533,7 +536,7 @@ impl Pool {
         let lease = state.leased.swap_remove(index);
         let memory = lease.memory;
         Some(Held {
-            number: state.add(Some(memory.address()), memory.len(), true),
+            number: state.add(call, Some(memory.address()), memory.len(), true),
             memory,
         })
     }
@@ -586,10 +589,11 @@ impl State {
         self.leased.len() + self.out.iter().filter(|out| out.lasts).count()
     }
 
-    fn add(&mut self, address: Option<DeviceAddress>, bytes: usize, lasts: bool) -> u64 {
+    fn add(&mut self, call: u64, address: Option<DeviceAddress>, bytes: usize, lasts: bool) -> u64 {
         self.next += 1;
         self.out.push(Out {
             number: self.next,
+            call,
             address,
             bytes,
             lasts,
@@ -597,8 +601,10 @@ impl State {
         self.next
     }
 
-    fn remove(&mut self, number: u64) {
-        self.out.retain(|out| out.number != number);
+    /// Gives the call that had it, too.
+    fn remove(&mut self, number: u64) -> u64 {
+        let index = self.out.iter().position(|out| out.number == number);
+        index.map_or(0, |index| self.out.swap_remove(index).call)
     }
 
     fn hand_out(&mut self, number: u64, memory: Arc<Memory>, user: &User, lasts: bool) -> Taken {
@@ -646,10 +652,10 @@ impl State {
         })
     }
 
-    fn choose(&mut self, wish: &Wish, place: Place, over: Option<&Over>, limit: Limit) -> Choice {
+    fn choose(&mut self, wish: &Wish, user: &User, over: Option<&Over>, limit: Limit) -> Choice {
         let wished = |block: &Block| Some(block.memory.address()) == wish.address;
         let fits = |block: &Block| block.memory.len() >= wish.bytes;
-        let from_here = |block: &Block| block.place == place;
+        let from_here = |block: &Block| block.was_used_by(user);
         let is_over = |block: &Block| {
             let mut over = over.into_iter().flatten().flatten();
             over.any(|address| *address == block.memory.address())
@@ -723,6 +729,12 @@ impl State {
 }
 
 impl Block {
+    /// Whether the last use comes before what a user enqueues now, as far as can be guessed: it was at
+    /// the same place, or in the call that the instance had last, which comes before wherever it was.
+    fn was_used_by(&self, user: &User) -> bool {
+        self.place == Place::here(user.stream) || Some(self.call) == user.last_call
+    }
+
     /// Whether a graph uses it.
     fn is_kept(&self) -> bool {
         Arc::strong_count(&self.memory) > 1

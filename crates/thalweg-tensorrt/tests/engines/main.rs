@@ -10,6 +10,7 @@ mod layouts;
 mod omissions;
 mod profiles;
 mod refusals;
+mod scratch;
 mod sharing;
 mod weights;
 

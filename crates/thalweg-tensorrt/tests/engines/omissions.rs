@@ -9,7 +9,7 @@ use thalweg_simgpu::nvinfer::TensorRt as Played;
 use thalweg_tensorrt::{Rule, omit};
 
 /// Runs a scenario with all rules, and without one.
-fn is_needed(rule: Rule, scenario: impl Fn(&Driver)) {
+pub(super) fn is_needed(rule: Rule, scenario: impl Fn(&Driver)) {
     is_needed_on(Played::default(), rule, scenario);
 }
 
