@@ -50,6 +50,10 @@ impl EventHandle {
         })
     }
 
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
     pub(super) fn raw(&self) -> CUevent {
         self.raw
     }

@@ -10,7 +10,7 @@ use super::{ModuleHandle, StreamHandle};
 use crate::kernel::{Argument, MAX_ARGUMENTS};
 use crate::order::Access;
 use crate::stream::StreamId;
-use crate::{Device, Kernel, Launch, Module, Stream, Work};
+use crate::{Device, Event, Kernel, Launch, Module, Stream, Work};
 
 impl Stream {
     /// A stream that somebody else made: a `CUstream` or `cudaStream_t` of the device's primary
@@ -32,6 +32,34 @@ impl Stream {
         // SAFETY: the caller's.
         let handle = unsafe { StreamHandle::borrowed(device.context(), raw.cast()) };
         Self::of(handle, StreamId::new(device.ordinal(), true), device)
+    }
+}
+
+impl Event {
+    /// As [`Event::record`], on a stream that somebody else made, of the event's device.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// The handle is what [`Stream::borrow`] takes, for the time of this call.
+    pub unsafe fn record_by_handle(&self, handle: thalweg_core::StreamHandle) -> Result<()> {
+        let event = self.handle();
+        // SAFETY: the caller's.
+        event.record(&unsafe { super::programs::stream(event.context(), handle) })
+    }
+
+    /// As [`Stream::wait`], for a stream that somebody else made, of the event's device.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// As for [`Event::record_by_handle`].
+    pub unsafe fn wait_by_handle(&self, handle: thalweg_core::StreamHandle) -> Result<()> {
+        let event = self.handle();
+        // SAFETY: the caller's.
+        unsafe { super::programs::stream(event.context(), handle) }.wait(event)
     }
 }
 

@@ -208,7 +208,10 @@ const PER_THREAD: usize = 2;
 ///
 /// # Safety
 /// It is [`PER_THREAD`], or a stream of the context's device that stays one while this lives.
-unsafe fn stream(context: &Arc<Context>, handle: thalweg_core::StreamHandle) -> StreamHandle {
+pub(super) unsafe fn stream(
+    context: &Arc<Context>,
+    handle: thalweg_core::StreamHandle,
+) -> StreamHandle {
     match handle.0 {
         0 | LEGACY => StreamHandle::legacy(context),
         PER_THREAD => StreamHandle::per_thread(context),

@@ -4,7 +4,7 @@ use thalweg_core::{DeviceAddress, Error, Result, StreamHandle};
 use thalweg_cuda::{Device, DeviceBuffer, Event, Stream};
 
 use super::Room;
-use crate::abi::{stream, wait};
+use crate::abi::{go_on_after, record, wait};
 use crate::omit::{Rule, omitted};
 
 /// Memory of a device whose next user waits for the last one, on the device.
@@ -49,11 +49,11 @@ impl Memory {
     }
 
     /// Makes a stream go on after the last use.
-    pub(super) fn wait_on(&self, stream: &Stream) -> Result<()> {
+    pub(super) fn wait_on(&self, stream: StreamHandle) -> Result<()> {
         if omitted(Rule::SharedScratchWait) {
             return Ok(());
         }
-        stream.wait(&self.event)
+        go_on_after(&self.event, stream)
     }
 
     /// Lets the next user go on after all that is on a stream so far.
@@ -64,7 +64,7 @@ impl Memory {
         if omitted(Rule::SharedScratchRecord) {
             return Ok(());
         }
-        let recorded = self.event.record(&stream(device, handle));
+        let recorded = record(&self.event, handle);
         recorded.map_err(|error| NotRecorded {
             error,
             // What fails once may work the second time. Nothing runs on a device that is lost.

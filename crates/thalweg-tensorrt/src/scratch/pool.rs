@@ -390,7 +390,7 @@ impl Pool {
         let address = block.memory.address();
         let number = state.add(user.call, Some(address), block.memory.len(), lasts);
         drop(state);
-        let waited = block.memory.wait_on(&stream(&self.device, user.stream));
+        let waited = block.memory.wait_on(user.stream);
         let mut state = self.lock();
         if let Err(error) = waited {
             state.remove(number);
