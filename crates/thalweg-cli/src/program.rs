@@ -94,10 +94,18 @@ impl Source {
     /// Loads the program and chooses the method: the one that is named, else `forward`, else the
     /// only one.
     pub(crate) fn load(&self, runtime: &Runtime, method: Option<&str>) -> Result<Chosen> {
-        let options = self
-            .data
-            .iter()
-            .fold(LoadOptions::new(), |options, path| options.data(path));
+        self.load_with(runtime, method, LoadOptions::new())
+    }
+
+    /// As [`Source::load`], with options.
+    pub(crate) fn load_with(
+        &self,
+        runtime: &Runtime,
+        method: Option<&str>,
+        options: LoadOptions,
+    ) -> Result<Chosen> {
+        let data = self.data.iter();
+        let options = data.fold(options, |options, path| options.data(path));
         let program = runtime.load_with(&self.path, &options)?;
         let method = match method {
             Some(name) => name.to_string(),

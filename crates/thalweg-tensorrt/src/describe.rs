@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-use thalweg_core::{DType, Result};
+use thalweg_core::{DType, Device as _, Result};
 
 use crate::backend::TensorRt;
 use crate::container::{Container, Metadata};
+use crate::loaded::{Binding, Loaded};
+use crate::prepared::Prepared;
+use crate::profile::Bounds;
 use crate::version::Version;
 use crate::weights::Budget;
 
@@ -80,6 +83,10 @@ pub struct ProfileInfo {
     pub inputs: Vec<InputRange>,
     /// The most scratch that a context needs, in bytes.
     pub scratch: usize,
+    /// What it needs for the least shapes. If that is less, scratch follows the shapes of a call, as it
+    /// does in engines that were built for that (`kRUNTIME_ACTIVATION_RESIZE`); else a call takes the
+    /// most, whatever its shapes. `None` if there is one shape only, or TensorRT does not say.
+    pub scratch_at_least: Option<usize>,
 }
 
 /// What a profile takes as an input.
@@ -112,8 +119,10 @@ impl TensorRt {
     pub fn describe(&self, payload: &[u8], weight_budget: Option<&[u8]>) -> Result<EngineInfo> {
         let loaded = self.load_alone(payload, Budget::of_program(weight_budget)?)?;
         let tensors = loaded.bindings.iter().enumerate();
-        let profiles = loaded.profiles.iter().map(|profile| ProfileInfo {
+        let profiles = loaded.profiles.iter().enumerate();
+        let profiles = profiles.map(|(index, profile)| ProfileInfo {
             scratch: profile.scratch,
+            scratch_at_least: least_scratch(&loaded, index),
             inputs: profile
                 .inputs
                 .iter()
@@ -143,4 +152,50 @@ impl TensorRt {
             weight_scratch: loaded.weights.scratch,
         })
     }
+}
+
+/// What a profile needs for its least shapes.
+fn least_scratch(loaded: &Loaded, index: usize) -> Option<usize> {
+    let profile = &loaded.profiles[index];
+    let same = |bounds: &Bounds| {
+        let values = bounds.values.as_ref();
+        bounds.min == bounds.max && values.is_none_or(|(min, max)| min == max)
+    };
+    if profile.scratch == 0 || profile.inputs.iter().all(same) {
+        return None;
+    }
+    let asked = || -> Result<usize> {
+        let device = loaded.device();
+        let _current = device.enter()?;
+        let stream = device.default_stream();
+        let values = loaded.bindings.iter().zip(&profile.inputs);
+        let values: Vec<_> = values
+            .map(|(binding, bounds)| least_values(binding, bounds))
+            .collect::<Result<_>>()?;
+        let mut prepared = Prepared::new(loaded, index, stream)?;
+        prepared.configure(
+            loaded,
+            profile.scratch,
+            |input| &profile.inputs[input].min,
+            |input| &values[input],
+            stream,
+        )?;
+        Ok(prepared.needed())
+    };
+    asked()
+        .inspect_err(|error| tracing::debug!("no scratch for the least shapes: {error}"))
+        .ok()
+}
+
+/// The bytes of the least input that a profile takes; none of one on the device.
+fn least_values(binding: &Binding, bounds: &Bounds) -> Result<Vec<u8>> {
+    if !binding.on_host {
+        return Ok(Vec::new());
+    }
+    let mut bytes = vec![0; binding.bytes(&bounds.min)?];
+    let least = bounds.values.as_ref().map_or(&[][..], |(min, _)| min);
+    for (to, value) in bytes.chunks_mut(binding.dtype.size()).zip(least) {
+        to.copy_from_slice(&value.to_le_bytes()[..to.len()]);
+    }
+    Ok(bytes)
 }

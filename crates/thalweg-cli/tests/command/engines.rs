@@ -202,6 +202,7 @@ fn tensorrt_says_what_an_engine_takes_where_it_is_there() {
     let profiles = described["profiles"].as_array().unwrap();
     assert_eq!(profiles.len(), 2);
     assert_eq!(profiles[1]["scratch_bytes"], 4096);
+    assert_eq!(profiles[1]["least_scratch_bytes"], 4096);
     let range = &profiles[1]["inputs"][0];
     assert_eq!(range["input"], "x");
     assert_eq!(range["min"], serde_json::json!([1, 8]));
@@ -209,7 +210,7 @@ fn tensorrt_says_what_an_engine_takes_where_it_is_there() {
     assert_eq!(range["max"], serde_json::json!([64, 8]));
     let text = with_gpu(&["inspect", path(&program)]).ok();
     assert!(
-        text.contains("profile 1: up to 4.0 KiB of scratch"),
+        text.contains("profile 1: up to 4.0 KiB of scratch, whatever the shapes\n"),
         "{text}"
     );
     assert!(text.contains("x  [1 to 64, 8]  best at [2, 8]"), "{text}");
@@ -374,6 +375,46 @@ fn inputs_and_outputs_are_measured_where_they_are_asked_to_be() {
             assert_eq!(says, outputs == "device", "{text}");
         }
     }
+}
+
+#[test]
+fn methods_that_share_scratch_are_measured_beside_those_that_do_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("model.pte");
+    write_program(&program);
+    let bench = |flag: &str| {
+        let arguments = [
+            "bench",
+            path(&program),
+            flag,
+            "--repeat",
+            "7",
+            "--warmup",
+            "1",
+        ];
+        let json = with_gpu(&[&arguments[..], &["--json"]].concat()).json();
+        let text = with_gpu(&arguments).ok();
+        (json["programs"].as_array().unwrap().clone(), text)
+    };
+    let (both, text) = bench("--shared-scratch=both");
+    assert_eq!(both.len(), 2);
+    assert_eq!(both[0]["shared_scratch"], false);
+    assert!(both[0]["scratch"].is_null());
+    assert_eq!(both[1]["shared_scratch"], true);
+    // Two engines of 4 KiB.
+    assert_eq!(both[1]["scratch"]["bytes"], 4096);
+    assert_eq!(both[1]["scratch"]["buffers"], 1);
+    assert!(both.iter().all(|measured| measured["calls"] == 7));
+    assert!(
+        text.contains("shares scratch: 4.0 KiB in 1 buffer"),
+        "{text}"
+    );
+    let (on, _) = bench("--shared-scratch");
+    assert_eq!(on.len(), 1);
+    assert_eq!(on[0]["shared_scratch"], true);
+    let (off, text) = bench("--shared-scratch=off");
+    assert!(off[0]["shared_scratch"].is_null());
+    assert!(!text.contains("scratch"), "{text}");
 }
 
 /// Writes a program whose engine updates a named buffer by way of the host.

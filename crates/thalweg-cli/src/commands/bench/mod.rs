@@ -3,6 +3,7 @@
 #[cfg(target_os = "linux")]
 mod floor;
 mod place;
+mod scratch;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use thalweg::{Device, Input, Method, RunOptions, Runtime, Schedule, Value};
 #[cfg(target_os = "linux")]
 use self::floor::floor;
 use self::place::{InputPlace, OutputPlace, Placed};
+use self::scratch::{Held, Looked, SharedScratch};
 use super::Verdict;
 use super::timing::Times;
 use crate::failure::{Failure, Result};
@@ -44,8 +46,12 @@ pub(crate) struct Arguments {
     outputs: OutputPlace,
     /// Measures the method and its TensorRT engines by themselves in turn, in one process: what they
     /// take with as little around them as possible is the floor of what the method can take
-    #[arg(long, conflicts_with_all = ["inputs", "outputs"])]
+    #[arg(long, conflicts_with_all = ["inputs", "outputs", "shared_scratch"])]
     floor: bool,
+    /// Whether TensorRT engines share one scratch for each device
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = SharedScratch::Off,
+          num_args = 0..=1, require_equals = true, default_missing_value = "on")]
+    shared_scratch: SharedScratch,
     /// A data file (.ptd) [default: the one beside the program]
     #[arg(long, value_name = "FILE")]
     data: Vec<PathBuf>,
@@ -77,36 +83,73 @@ struct Measured {
     memory: usize,
     /// The devices that the method uses.
     devices: Vec<String>,
+    /// Whether engines share their scratch, and what there is of it then.
+    shared_scratch: bool,
+    held: Option<Held>,
 }
+
+/// A method that is measured, and what was.
+struct Subject {
+    shared_scratch: bool,
+    method: Method,
+    load: Duration,
+    first: Duration,
+    alone: Vec<Duration>,
+    times: Vec<Duration>,
+}
+
+/// So often methods that are compared take turns, so that a clock that drifts drifts for all.
+const ROUNDS: usize = 5;
 
 /// Runs the command.
 pub(crate) fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
     if arguments.floor {
         return floor(arguments, out);
     }
-    let runtime = super::runtime(arguments.threads);
+    let looked = Looked::new(arguments.threads, arguments.shared_scratch);
     let mut all = Vec::new();
     for program in &arguments.programs {
         let source = Source::find(program, &arguments.data)?;
-        let measured = measure(arguments, &runtime, &source)
+        let measured = measure(arguments, &looked, &source)
             .map_err(|failure| failure.in_file(&source.path))?;
-        all.push(measured);
+        all.extend(measured);
     }
+    let runtime = &looked.runtime;
     let machine = Machine::look();
     if arguments.json {
-        print_json(arguments, &runtime, &machine, &all, out)?;
+        print_json(arguments, runtime, &machine, &all, out)?;
     } else {
-        print_table(arguments, &runtime, &machine, &all, out)?;
+        print_table(arguments, runtime, &machine, &all, out)?;
     }
     Ok(Verdict::Right)
 }
 
-fn measure(arguments: &Arguments, runtime: &Runtime, source: &Source) -> Result<Measured> {
-    let chosen = source.load(runtime, arguments.method.as_deref())?;
-    let prepared = source.inputs(&chosen, &arguments.specs)?;
-    let start = Instant::now();
-    let mut method = chosen.instance()?;
-    let load = start.elapsed();
+fn measure(arguments: &Arguments, looked: &Looked, source: &Source) -> Result<Vec<Measured>> {
+    let runtime = &looked.runtime;
+    let load = |shared| {
+        let method = arguments.method.as_deref();
+        source.load_with(runtime, method, scratch::options(shared))
+    };
+    let variants = arguments.shared_scratch.variants();
+    let chosen = variants.iter().map(|&shared| load(shared));
+    let all: Vec<_> = chosen.collect::<Result<_>>()?;
+    let Some(chosen) = all.first() else {
+        return Ok(Vec::new());
+    };
+    let prepared = source.inputs(chosen, &arguments.specs)?;
+    let subjects = variants.iter().zip(&all).map(|(&shared_scratch, chosen)| {
+        let start = Instant::now();
+        let method = chosen.instance()?;
+        Ok(Subject {
+            shared_scratch,
+            method,
+            load: start.elapsed(),
+            first: Duration::ZERO,
+            alone: Vec::with_capacity(arguments.repeat.min(1 << 20)),
+            times: Vec::with_capacity(arguments.repeat.min(1 << 20)),
+        })
+    });
+    let mut subjects: Vec<_> = subjects.collect::<Result<_>>()?;
     let schedule = chosen.program.schedule(&chosen.info.name)?;
     let devices = devices(runtime, &schedule)?;
     let placed = Placed::new(arguments.inputs, &prepared.values, &schedule)?;
@@ -121,36 +164,49 @@ fn measure(arguments: &Arguments, runtime: &Runtime, source: &Source) -> Result<
     }
     let options = RunOptions::new().device_outputs(on_device);
     let waits = if on_device { &*devices } else { &[] };
-    let mut call = || {
-        timed(&mut method, &inputs, &options, waits).map_err(|error| explained(error, &prepared))
+    let call = |method: &mut Method| {
+        timed(method, &inputs, &options, waits).map_err(|error| explained(error, &prepared))
     };
-    let (_, first) = call()?;
-    for _ in 0..arguments.warmup {
-        call()?;
+    for subject in &mut subjects {
+        (_, subject.first) = call(&mut subject.method)?;
     }
-    let mut alone = Vec::with_capacity(arguments.repeat.min(1 << 20));
-    let mut times = Vec::with_capacity(arguments.repeat.min(1 << 20));
-    for _ in 0..arguments.repeat {
-        let (returned, finished) = call()?;
-        alone.push(returned);
-        times.push(finished);
+    let rounds = match subjects.len() {
+        1 => 1,
+        _ => ROUNDS.min(arguments.repeat),
+    };
+    for round in 0..rounds {
+        let repeat = (arguments.repeat + round) / rounds;
+        for subject in &mut subjects {
+            for _ in 0..arguments.warmup {
+                call(&mut subject.method)?;
+            }
+            for _ in 0..repeat {
+                let (returned, finished) = call(&mut subject.method)?;
+                subject.alone.push(returned);
+                subject.times.push(finished);
+            }
+        }
     }
     let describe = |((value, source), place): ((&Value, &String), String)| {
         format!("{} {source}, {place}", type_and_shape(value.as_output()))
     };
     let inputs = prepared.values.iter().zip(&prepared.sources);
     let inputs = inputs.zip(placed.in_words());
-    Ok(Measured {
+    let inputs: Vec<_> = inputs.map(describe).collect();
+    let measured = subjects.into_iter().map(|subject| Measured {
         program: source.path.display().to_string(),
         method: chosen.info.name.clone(),
-        inputs: inputs.map(describe).collect(),
-        load,
-        first,
-        times: Times::new(times),
-        alone: on_device.then(|| Times::new(alone)),
-        memory: method.memory_used(),
+        inputs: inputs.clone(),
+        load: subject.load,
+        first: subject.first,
+        times: Times::new(subject.times),
+        alone: on_device.then(|| Times::new(subject.alone)),
+        memory: subject.method.memory_used(),
         devices: devices.iter().map(|device| device.name()).collect(),
-    })
+        shared_scratch: subject.shared_scratch,
+        held: looked.held(&devices).filter(|_| subject.shared_scratch),
+    });
+    Ok(measured.collect())
 }
 
 /// Elsewhere there is no TensorRT.
@@ -228,6 +284,10 @@ fn print_table(
     if on_device {
         rows[0].push("call".into());
     }
+    let tells_scratch = arguments.shared_scratch != SharedScratch::Off;
+    if tells_scratch {
+        rows[0].push("scratch".into());
+    }
     rows.extend(all.iter().map(|measured| {
         let times = &measured.times;
         let mut row = vec![
@@ -242,6 +302,12 @@ fn print_table(
         ];
         let alone = measured.alone.as_ref();
         row.extend(alone.map(|alone| text::duration(alone.median())));
+        let scratch = if measured.shared_scratch {
+            "shared"
+        } else {
+            "own"
+        };
+        row.extend(tells_scratch.then(|| scratch.into()));
         row
     }));
     out.write_all(text::columns("", rows).as_bytes())?;
@@ -251,6 +317,14 @@ fn print_table(
         }
         for device in &measured.devices {
             writeln!(out, "{} uses {device}", measured.program)?;
+        }
+        if let Some(held) = &measured.held {
+            writeln!(
+                out,
+                "{} shares scratch: {}",
+                measured.program,
+                held.in_words()
+            )?;
         }
     }
     if let Some(bytes) = peak_memory() {
@@ -311,6 +385,10 @@ fn print_json(
                 "memory_bytes": measured.memory,
                 "devices": measured.devices,
             });
+            if arguments.shared_scratch != SharedScratch::Off {
+                numbers["shared_scratch"] = measured.shared_scratch.into();
+                numbers["scratch"] = json!(measured.held);
+            }
             if let Some(alone) = &measured.alone {
                 numbers["call_alone_median_us"] = micros(alone.median()).into();
                 numbers["call_alone_p99_us"] = micros(alone.p99()).into();

@@ -88,6 +88,9 @@ pub(super) struct Profile {
     pub(super) inputs: Vec<Range>,
     /// The most scratch that a call needs.
     pub(super) scratch_bytes: usize,
+    /// What one with the least shapes needs; absent if there is one shape only, or it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) least_scratch_bytes: Option<usize>,
 }
 
 /// What a profile takes as an input.
@@ -212,6 +215,7 @@ mod look {
             .collect();
         let profiles = info.profiles.into_iter().map(|profile| Profile {
             scratch_bytes: profile.scratch,
+            least_scratch_bytes: profile.scratch_at_least,
             inputs: inputs
                 .iter()
                 .zip(profile.inputs)

@@ -287,7 +287,17 @@ fn print_described(indent: &str, described: &Described, out: &mut dyn Write) -> 
     }
     for (index, profile) in described.profiles.iter().enumerate() {
         let scratch = bytes(profile.scratch_bytes as u64);
-        writeln!(out, "{indent}profile {index}: up to {scratch} of scratch")?;
+        let of_shapes = match profile.least_scratch_bytes {
+            None => String::new(),
+            Some(least) if least < profile.scratch_bytes => {
+                format!(", {} for the least shapes", bytes(least as u64))
+            }
+            Some(_) => ", whatever the shapes".into(),
+        };
+        writeln!(
+            out,
+            "{indent}profile {index}: up to {scratch} of scratch{of_shapes}"
+        )?;
         let rows = profile.inputs.iter().map(|input| {
             vec![
                 printable(&input.input),

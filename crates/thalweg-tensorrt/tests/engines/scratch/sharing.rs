@@ -329,3 +329,43 @@ fn a_steady_call_waits_once_records_once_and_tells_its_contexts_nothing() {
     drop((machine, driver));
     sim.assert_clean();
 }
+
+#[test]
+fn an_engine_is_known_to_follow_its_shapes_or_not() {
+    on_every_machine(1, |driver| {
+        let tensorrt = tensorrt(driver).unwrap();
+        let mut model = dynamic();
+        let of = |model: &Model| {
+            let info = tensorrt.describe(&model.payload(), None).unwrap();
+            let profile = &info.profiles[0];
+            (profile.scratch, profile.scratch_at_least)
+        };
+        let (least, most) = (512 + 16 * 8, 512 + 16 * 64 * 8);
+        let aligned = |bytes: usize| bytes.next_multiple_of(256);
+        assert_eq!(of(&model), (aligned(most), Some(aligned(least))));
+        model.engine.resize_by_shape = false;
+        assert_eq!(of(&model), (aligned(most), Some(aligned(most))));
+        // One shape, or no scratch: there is nothing to say.
+        assert_eq!(of(&affine()), (4096, None));
+        model.engine.profiles = vec![ProfileSpec::new().shape("x", &[1, 8], &[8, 8], &[64, 8])];
+        assert_eq!(of(&model), (0, None));
+        // Values that shapes depend on are bounds, too.
+        let profile = ProfileSpec::new()
+            .values("n", &[1], &[8], &[16])
+            .scratch(1024);
+        let engine = EngineSpec::new()
+            .input("x", DType::F32, &[1])
+            .host_input("n", DType::I32, &[1])
+            .output(
+                "y",
+                DType::F32,
+                &[thalweg_simgpu::nvinfer::Dim::Value("n".into(), 0)],
+            )
+            .profile(profile)
+            .affine("y", &[(3.0, "x")], 1.0);
+        let mut n = input("n", &[1]).of(ScalarType::Int);
+        n.on_host = true;
+        let ios = [input("x", &[1]), n, output("y", &[16]).dynamic()];
+        assert_eq!(of(&Model::new(engine, &ios)), (1024, Some(1024)));
+    });
+}
