@@ -7,7 +7,8 @@
 //! # What is shared
 //! An engine is loaded once, for all methods and instances whose payloads are the same. An instance
 //! of a method has contexts of its own, one for each profile that it uses, and one piece of scratch
-//! for all of them.
+//! for all of them; or, if that was asked for, all engines of a device share theirs, whatever the
+//! instance.
 //!
 //! # Order
 //! All work of an instance is on the streams of its method's calls, and the core lets each call's
@@ -15,6 +16,10 @@
 //! instance. So work is in order by itself. The host waits only where a context that may still be
 //! running is to be changed (other shapes, other addresses), where scratch is to be replaced, and
 //! where it reads results.
+//!
+//! Shared scratch is handed on by events: who takes it waits, on the device, for its last use. So
+//! calls of different instances may overlap on the host and on the device, and none waits for another
+//! to end.
 //!
 //! # Trust
 //! To run an engine is to run code that came with the program.

@@ -9,6 +9,7 @@ mod costs;
 mod devices;
 mod faults;
 mod graphs;
+mod handing;
 mod loss;
 mod omissions;
 mod order;

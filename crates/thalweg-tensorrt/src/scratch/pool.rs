@@ -4,8 +4,8 @@ use std::iter::Sum;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-use thalweg_core::{DeviceAddress, Error, ErrorKind, Result, StreamHandle};
-use thalweg_cuda::{Device, Event, Stream};
+use thalweg_core::{DeviceAddress, Error, ErrorKind, Result, StreamHandle, ensure};
+use thalweg_cuda::{CaptureStatus, Device, Event, Stream};
 
 use super::memory::Memory;
 use super::{Limit, Room, User, Wish};
@@ -396,7 +396,9 @@ impl Pool {
             state.remove(number);
             state.idle.push(block);
             self.notify(state);
-            return Err(error);
+            return Err(refused(&stream(&self.device, user.stream))
+                .err()
+                .unwrap_or(error));
         }
         state.statistics.hits += 1;
         if !is_over && !block.was_used_by(user) {
@@ -451,6 +453,8 @@ impl Pool {
         user: &User,
     ) -> Result<Arc<Memory>> {
         let stream = stream(&self.device, user.stream);
+        // There, an event would be recorded that nobody else can wait for.
+        refused(&stream)?;
         free(victims, &stream)?;
         let made = Memory::allocate(&stream, bytes).or_else(|error| {
             if error.kind() != ErrorKind::OutOfMemory {
@@ -561,6 +565,17 @@ impl Pool {
         state.waiting -= 1;
         state
     }
+}
+
+/// Refuses a stream that is being captured.
+#[cold]
+fn refused(stream: &Stream) -> Result<()> {
+    ensure!(
+        stream.capture_status()? == CaptureStatus::None,
+        Unsupported,
+        "the stream is being captured, and a graph cannot take its turn with scratch that is shared"
+    );
+    Ok(())
 }
 
 /// Frees pieces on a stream, all of them whatever happens. What a graph uses is only let go.

@@ -134,3 +134,40 @@ fn threads_that_launch_graphs_at_a_limit_are_right_and_end() {
         });
     }
 }
+
+#[test]
+fn a_call_within_a_callers_capture_is_refused_and_does_no_harm() {
+    on_every_machine(20, |driver| {
+        let machine = Machine::new(driver);
+        let device = driver.device(0).unwrap();
+        let links = [doubles(4 << 10)];
+        let captured = |options: &LoadOptions| {
+            let mut method = machine.method(&links, options);
+            let stream = Stream::new(&device).unwrap();
+            let capture = thalweg_cuda::Capture::begin(&stream).unwrap();
+            let x = numbers(1, &[8, 8]);
+            let run = RunOptions::new().device_outputs(true).stream(&stream);
+            let result = method.run_with(&[(&x).into()], &run).map(drop);
+            drop(capture);
+            (result, method)
+        };
+        // It is the scratch that makes the difference, whether there is some already or not.
+        let (result, _method) = captured(&LoadOptions::new());
+        result.unwrap();
+        let mut kept = Vec::new();
+        for buffers in 0..2 {
+            let (result, method) = captured(&shared());
+            let text = result.unwrap_err().to_string();
+            assert!(
+                text.contains("captured") && text.contains("shared"),
+                "{text}"
+            );
+            assert_eq!(machine.statistics().buffers, buffers);
+            let mut another = machine.method(&links, &shared());
+            check(&mut another, 8, 1);
+            assert_eq!(machine.statistics().idle, 4 << 10);
+            // So that the pool stays.
+            kept.push((method, another));
+        }
+    });
+}
