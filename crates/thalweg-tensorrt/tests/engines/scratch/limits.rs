@@ -201,3 +201,71 @@ fn the_limit_holds_whatever_calls_there_are() {
         });
     }
 }
+
+#[test]
+fn a_call_that_waits_for_memory_keeps_nobody_else_from_theirs() {
+    let sim = Sim::session(Config::free());
+    let (release, released) = mpsc::channel::<()>();
+    let released = std::sync::Mutex::new(released);
+    sim.register_kernel("block", &[], move |_| {
+        let _ = released
+            .lock()
+            .unwrap()
+            .recv_timeout(Duration::from_secs(30));
+        Ok(())
+    });
+    let driver = open();
+    let device = driver.device(0).unwrap();
+    let machine = Machine::new(&driver);
+    let (begun, is_begun) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    let may_go_on = std::sync::Mutex::new(may_go_on);
+    let links = [doubles(1 << 10), Link::Host, doubles(1 << 10)];
+    let program = machine.load_with(&links, &shared(), move || {
+        begun.send(()).unwrap();
+        may_go_on.lock().unwrap().recv().unwrap();
+    });
+    let mut small = program.method("forward").unwrap();
+    let mut large = machine.method(&[doubles(1 << 20)], &shared());
+    // SAFETY: the image is text, with a zero at its end.
+    let module = unsafe { thalweg_cuda::Module::load(&device, b"simgpu\nblock\0") }.unwrap();
+    let kernel = module.kernel("block").unwrap();
+    let stream = thalweg_cuda::Stream::new(&device).unwrap();
+    let leave = |method: &mut Method, options: RunOptions<'_>| {
+        let x = numbers(1, &[8, 8]);
+        method
+            .run_with(&[(&x).into()], &options.device_outputs(true))
+            .map(drop)
+    };
+    std::thread::scope(|scope| {
+        let (done, is_done) = mpsc::channel();
+        scope.spawn(move || done.send(leave(&mut small, RunOptions::new()).is_ok()));
+        is_begun.recv().unwrap();
+        // What comes on this stream has to wait.
+        let mut work = stream.work().unwrap();
+        // SAFETY: it has no arguments.
+        unsafe { work.launch(&kernel, &thalweg_cuda::Launch::for_elements(1), &[]) }.unwrap();
+        work.finish().unwrap();
+        let limit = sim.used_memory(0) + 4096;
+        sim.faults(&[thalweg_simgpu::Fault::MemoryLimit { bytes: limit }]);
+        let waits = sim.calls("cuStreamSynchronize");
+        let on_stream = RunOptions::new().stream(&stream);
+        let starved = scope.spawn(|| leave(&mut large, on_stream));
+        while sim.calls("cuStreamSynchronize") == waits {
+            std::thread::yield_now();
+        }
+        go_on.send(()).unwrap();
+        // Its second engine looks for the call's piece, and its end gives that back.
+        let ended = is_done.recv_timeout(Duration::from_secs(20));
+        assert!(!starved.is_finished());
+        release.send(()).unwrap();
+        assert_eq!(ended, Ok(true));
+        let error = starved.join().unwrap().unwrap_err();
+        assert_eq!(error.kind(), thalweg_core::ErrorKind::OutOfMemory);
+    });
+    sim.faults(&[]);
+    drop((
+        large, program, kernel, module, stream, machine, device, driver,
+    ));
+    sim.assert_clean();
+}
