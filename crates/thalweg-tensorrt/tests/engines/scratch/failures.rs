@@ -3,7 +3,7 @@
 use super::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use thalweg_core::{Call, Delegate, DelegateInstance, DelegateSpec, ErrorKind};
+use thalweg_core::{Call, Delegate, DelegateInstance, DelegateSpec, ErrorKind, GraphUse};
 use thalweg_cuda::Stream;
 use thalweg_simgpu::{Fault, ReportKind};
 
@@ -18,9 +18,15 @@ fn nth(function: &str, nth: u64) -> Fault {
 
 /// Runs a call, which leaves its result on the device.
 fn leave(method: &mut Method, stream: &Stream) -> Result<()> {
+    leave_with(method, stream, GraphUse::Auto)
+}
+
+fn leave_with(method: &mut Method, stream: &Stream, graph: GraphUse) -> Result<()> {
     let x = numbers(1, &[8, 8]);
     let options = RunOptions::new().device_outputs(true).stream(stream);
-    method.run_with(&[(&x).into()], &options).map(drop)
+    method
+        .run_with(&[(&x).into()], &options.graph(graph))
+        .map(drop)
 }
 
 #[test]
@@ -325,6 +331,47 @@ fn whatever_call_fails_with_a_piece_for_each_call() {
 fn whatever_call_fails_with_one_piece_for_all() {
     let links = [doubles_by_shape(8), doubles(512)];
     survives(&links, &limited("1 buffer"), 2);
+}
+
+#[test]
+fn whatever_call_fails_while_graphs_refer_to_a_piece() {
+    let bytes = chain(&[doubles(512), doubles(1024)]);
+    let sim = Sim::session(Config::seeded(0));
+    let scenario = |_: &Sim| -> Result<()> {
+        let driver = Driver::open(Some(Sim::path()))?;
+        let device = driver.device(0)?;
+        let machine = Machine {
+            tensorrt: tensorrt(&driver)?,
+            driver: driver.clone(),
+        };
+        let program = machine.load_bytes(bytes.clone(), &limited("1 buffer"), || {})?;
+        let mut methods = [program.method("forward")?, program.method("forward")?];
+        let streams = [Stream::new(&device)?, Stream::new(&device)?];
+        let mut failed = None;
+        for _ in 0..4 {
+            for (method, stream) in methods.iter_mut().zip(&streams) {
+                if let Err(error) = leave_with(method, stream, GraphUse::On) {
+                    let before = failed.replace(error);
+                    assert!(before.is_none(), "{before:?}, and then {failed:?}");
+                }
+                let statistics = machine.tensorrt.scratch_statistics(&device);
+                assert_eq!(statistics.idle, statistics.bytes, "{statistics:?}");
+                assert!(statistics.buffers <= 1, "{statistics:?}");
+            }
+        }
+        for method in &mut methods {
+            let x = numbers(1, &[8, 8]);
+            match run_with(method, &[&x], &RunOptions::new().graph(GraphUse::On)) {
+                Ok(outputs) => assert_eq!(outputs[0].1, doubled(&x, 2)),
+                Err(error) => assert!(failed.replace(error).is_none()),
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    };
+    sim.for_each_fault(&Config::seeded(7), scenario, |fault, result, reports| {
+        assert!(reports.is_empty(), "{fault:?} ({result:?}): {reports:#?}");
+        assert!(fault.is_some() || result.is_ok(), "{result:?}");
+    });
 }
 
 #[test]

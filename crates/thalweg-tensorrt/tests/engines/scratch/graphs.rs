@@ -118,18 +118,20 @@ fn threads_that_launch_graphs_at_a_limit_are_right_and_end() {
         limited("6144"),
         shared(),
     ] {
-        on_every_machine(10, |driver| {
-            let machine = Machine::new(driver);
-            let programs =
-                [1 << 10, 4 << 10].map(|bytes| machine.load(&[doubles(bytes)], &options));
-            std::thread::scope(|scope| {
-                for thread in 0..6 {
-                    let program = &programs[thread % 2];
-                    scope.spawn(move || {
-                        let mut method = program.method("forward").unwrap();
-                        (0..6).for_each(|_| check_with(&mut method, 8, 1, &as_graph()));
-                    });
-                }
+        ends(|| {
+            on_every_machine(10, |driver| {
+                let machine = Machine::new(driver);
+                let programs =
+                    [1 << 10, 4 << 10].map(|bytes| machine.load(&[doubles(bytes)], &options));
+                std::thread::scope(|scope| {
+                    for thread in 0..6 {
+                        let program = &programs[thread % 2];
+                        scope.spawn(move || {
+                            let mut method = program.method("forward").unwrap();
+                            (0..6).for_each(|_| check_with(&mut method, 8, 1, &as_graph()));
+                        });
+                    }
+                });
             });
         });
     }

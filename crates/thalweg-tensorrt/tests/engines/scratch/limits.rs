@@ -3,24 +3,6 @@
 use super::*;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::time::Duration;
-
-/// Runs something that must end.
-fn ends(what: impl FnOnce() + Send) {
-    std::thread::scope(|scope| {
-        let (done, is_done) = mpsc::channel();
-        scope.spawn(move || {
-            what();
-            let _ = done.send(());
-        });
-        if is_done.recv_timeout(Duration::from_secs(60)) == Err(mpsc::RecvTimeoutError::Timeout) {
-            // There is no way to end the threads that wait.
-            eprintln!("a call waits for ever");
-            std::process::abort();
-        }
-    });
-}
 
 /// As [`on_every_machine`], with two devices.
 fn on_two_devices(seeds: u64, test: impl Fn(&Driver)) {

@@ -9,6 +9,8 @@ mod sharing;
 mod threads;
 
 use super::*;
+use std::sync::mpsc;
+use std::time::Duration;
 use thalweg_tensorrt::{SHARED_SCRATCH_LIMIT, ScratchStatistics};
 
 const HOST: &str = "test::host.out";
@@ -235,4 +237,20 @@ fn check_with(method: &mut Method, rows: usize, times: usize, options: &RunOptio
     let x = numbers(rows as i32, &[rows, 8]);
     let outputs = run_with(method, &[&x], options).unwrap();
     assert_eq!(outputs, [(vec![rows, 8], doubled(&x, times))]);
+}
+
+/// Runs something that must end.
+fn ends(what: impl FnOnce() + Send) {
+    std::thread::scope(|scope| {
+        let (done, is_done) = mpsc::channel();
+        scope.spawn(move || {
+            what();
+            let _ = done.send(());
+        });
+        if is_done.recv_timeout(Duration::from_secs(60)) == Err(mpsc::RecvTimeoutError::Timeout) {
+            // There is no way to end the threads that wait.
+            eprintln!("a call waits for ever");
+            std::process::abort();
+        }
+    });
 }

@@ -19,6 +19,12 @@ fn calls() -> usize {
 /// Sixteen threads on two devices, with engines of different sizes, on streams of all kinds. Gives how
 /// many calls found memory to be out, which is all that may go wrong.
 fn sixteen(driver: &Driver, options: &LoadOptions, seed: usize) -> usize {
+    let mut out_of_memory = 0;
+    ends(|| out_of_memory = sixteen_threads(driver, options, seed));
+    out_of_memory
+}
+
+fn sixteen_threads(driver: &Driver, options: &LoadOptions, seed: usize) -> usize {
     let machine = Machine::new(driver);
     let chains = [
         vec![doubles(1 << 10)],
