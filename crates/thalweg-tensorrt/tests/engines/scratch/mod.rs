@@ -247,7 +247,7 @@ fn ends(what: impl FnOnce() + Send) {
             what();
             let _ = done.send(());
         });
-        if is_done.recv_timeout(Duration::from_secs(60)) == Err(mpsc::RecvTimeoutError::Timeout) {
+        if is_done.recv_timeout(Duration::from_secs(300)) == Err(mpsc::RecvTimeoutError::Timeout) {
             // There is no way to end the threads that wait.
             eprintln!("a call waits for ever");
             std::process::abort();

@@ -6,14 +6,14 @@ use thalweg_core::ErrorKind;
 use thalweg_cuda::Stream;
 use thalweg_simgpu::Fault;
 
-/// How many calls each thread makes for each seed: in all some thousand, and as many more as
-/// `THALWEG_TEST_CALLS` says.
+/// How many calls each thread makes for each seed: in all some ten thousand, or as many as
+/// `THALWEG_TEST_CALLS` says for each.
 fn calls() -> usize {
     let asked = std::env::var("THALWEG_TEST_CALLS");
     asked
         .ok()
         .and_then(|calls| calls.parse().ok())
-        .unwrap_or(12)
+        .unwrap_or(25)
 }
 
 /// Sixteen threads on two devices, with engines of different sizes, on streams of all kinds. Gives how
