@@ -7,7 +7,9 @@
 mod limit;
 mod memory;
 mod own;
+mod pieces;
 mod pool;
+mod statistics;
 
 use std::sync::Arc;
 
@@ -19,8 +21,8 @@ pub use limit::{SHARED_SCRATCH, SHARED_SCRATCH_LIMIT};
 use memory::Memory;
 use own::Own;
 pub(crate) use pool::Pool;
-pub use pool::ScratchStatistics;
 use pool::{Held, Taken};
+pub use statistics::ScratchStatistics;
 
 /// Where an instance of an engine has its scratch from.
 pub(crate) struct Scratch(Source);
