@@ -6,7 +6,7 @@ use thalweg_core::{Error, ErrorKind, Result, StreamHandle, ensure};
 use thalweg_cuda::{CaptureStatus, Device, Stream};
 
 use super::memory::Memory;
-use super::pieces::{Block, Choice, Place, State};
+use super::pieces::{Block, Choice, Lease, Place, State};
 use super::{Limit, Room, ScratchStatistics, User, Wish};
 use crate::abi::stream;
 
@@ -127,7 +127,7 @@ impl Pool {
             }
             if Arc::strong_count(memory) == 1 {
                 let lease = state.leased.swap_remove(index);
-                return self.replace(state, lease.memory, wish, user, true);
+                return self.replace(state, lease.memory, wish, user, (true, true));
             }
             // A graph uses it, and there it stays.
             drop(state);
@@ -255,14 +255,18 @@ impl Pool {
                 }
                 Choice::Replace(index) => {
                     let block = state.idle.remove(index);
-                    self.replace(state, block.memory, wish, user, lasts)
+                    self.replace(state, block.memory, wish, user, (false, lasts))
                 }
                 Choice::Make(bytes, victims) => {
                     let number = state.add(user.call, None, bytes, lasts);
-                    state.statistics.trims += victims.len() as u64;
                     drop(state);
-                    let made = self.make(bytes, wish.bytes, victims, user);
-                    self.made(number, made, user, lasts)
+                    let count = victims.len() as u64;
+                    let mut left = victims;
+                    let made = self.make(bytes, wish.bytes, &mut left, user);
+                    let mut state = self.lock();
+                    state.statistics.trims += count - left.len() as u64;
+                    state.idle.splice(..0, left);
+                    self.made(state, number, made, user, lasts)
                 }
                 Choice::Look | Choice::Wait => unreachable!("both go on above"),
             };
@@ -303,14 +307,15 @@ impl Pool {
         Ok(state.hand_out(number, block.memory, user, lasts))
     }
 
-    /// Makes a larger piece in the place of one that is too small.
+    /// Makes a larger piece in the place of one that is too small, and that is the call's own if
+    /// `is_leased`.
     fn replace(
         &self,
         mut state: MutexGuard<'_, State>,
         old: Arc<Memory>,
         wish: &Wish,
         user: &User,
-        lasts: bool,
+        (is_leased, lasts): (bool, bool),
     ) -> Result<Taken> {
         // The old one counts no more.
         let bytes = state.most_useful(wish.bytes, self.limit);
@@ -329,24 +334,31 @@ impl Pool {
             place: Place::here(user.stream),
             call: user.call,
         };
-        let made = self.make(bytes, wish.bytes, vec![old], user);
-        let taken = self.made(number, made, user, lasts)?;
-        self.lock().statistics.growths += 1;
-        Ok(taken)
+        let mut old = vec![old];
+        let made = self.make(bytes, wish.bytes, &mut old, user);
+        let mut state = self.lock();
+        state.statistics.growths += u64::from(made.is_ok());
+        // What the call has enqueued in it may run, which its event does not know yet.
+        for Block { call, memory, .. } in old.extract_if(.., |_| is_leased) {
+            state.leased.push(Lease { call, memory });
+        }
+        state.idle.append(&mut old);
+        self.made(state, number, made, user, lasts)
     }
 
-    /// Frees some pieces, and makes one. If memory is out for `bytes`, `least` will do.
+    /// Frees some pieces, and makes one. If memory is out for `bytes`, `least` will do. After an error
+    /// that comes before that, the pieces are still there.
     fn make(
         &self,
         bytes: usize,
         least: usize,
-        victims: Vec<Block>,
+        victims: &mut Vec<Block>,
         user: &User,
     ) -> Result<Arc<Memory>> {
         let stream = stream(&self.device, user.stream);
         // There, an event would be recorded that nobody else can wait for.
         refused(&stream)?;
-        free(victims, &stream)?;
+        free(std::mem::take(victims), &stream)?;
         let made = Memory::allocate(&stream, bytes).or_else(|error| {
             if error.kind() != ErrorKind::OutOfMemory {
                 return Err(error);
@@ -386,12 +398,12 @@ impl Pool {
     /// Hands out what was made, or takes note that it was not.
     fn made(
         &self,
+        mut state: MutexGuard<'_, State>,
         number: u64,
         made: Result<Arc<Memory>>,
         user: &User,
         lasts: bool,
     ) -> Result<Taken> {
-        let mut state = self.lock();
         let memory = match made {
             Ok(memory) => memory,
             Err(error) => {

@@ -197,6 +197,38 @@ fn an_engine_that_fails_halfway_hands_on_what_it_has_begun_to_use() {
 }
 
 #[test]
+fn a_piece_that_cannot_grow_stays_the_calls_until_it_ends() {
+    let sim = Sim::session(Config::seeded(0));
+    for seed in 0..40 {
+        // The first engine has not run when the piece is to grow for the second.
+        sim.reset(Config::seeded(seed).with_eagerness(0.0));
+        let driver = open();
+        let device = driver.device(0).unwrap();
+        let machine = Machine::new(&driver);
+        let stream = Stream::new(&device).unwrap();
+        let mut method = machine.method(&[doubles(512), doubles(1 << 12)], &shared());
+        let before = sim.calls("cuStreamIsCapturing");
+        leave(&mut method, &stream).unwrap();
+        let asked = sim.calls("cuStreamIsCapturing") - before;
+        machine.tensorrt.trim_scratch();
+        drop(method);
+        // Whatever it is asked for, the third time is about the second engine.
+        for time in 3..=asked {
+            let mut method = machine.method(&[doubles(512), doubles(1 << 12)], &shared());
+            sim.faults(&[nth("cuStreamIsCapturing", time)]);
+            leave(&mut method, &stream).unwrap_err();
+            sim.faults(&[]);
+            let statistics = machine.statistics();
+            assert_eq!(statistics.idle, statistics.bytes);
+            check(&mut method, 8, 2);
+            drop(method);
+        }
+        drop((stream, machine, device, driver));
+        sim.assert_clean();
+    }
+}
+
+#[test]
 fn a_panic_between_engines_gives_the_piece_back() {
     on_every_machine(10, |driver| {
         let machine = Machine::new(driver);
