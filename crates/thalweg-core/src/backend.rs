@@ -313,4 +313,11 @@ impl CallEnd<'_> {
         let state = devices.find(|state| state.device.id() == device)?;
         Some(state.chosen_stream())
     }
+
+    /// Whether all that this call and earlier ones of the instance have asked a device for is over,
+    /// since the host has waited for it.
+    pub fn is_over(&self, device: DeviceId) -> bool {
+        let mut devices = self.devices.iter();
+        devices.any(|state| state.device.id() == device && state.is_over())
+    }
 }

@@ -20,6 +20,16 @@ pub enum CaptureStatus {
     Invalidated,
 }
 
+impl CaptureStatus {
+    pub(crate) fn of_driver(status: u32) -> Self {
+        match status {
+            0 => Self::None,
+            1 => Self::Active,
+            _ => Self::Invalidated,
+        }
+    }
+}
+
 /// A capture that lasts as long as this value: it ends on every way out of its scope.
 ///
 /// It is local to the thread: what other threads do at the same time (allocations, captures of

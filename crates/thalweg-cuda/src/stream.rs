@@ -137,11 +137,7 @@ impl Stream {
     /// # Errors
     /// If this is the legacy default stream, and another stream is being captured.
     pub fn capture_status(&self) -> Result<CaptureStatus> {
-        Ok(match self.0.handle.capture_status()? {
-            0 => CaptureStatus::None,
-            1 => CaptureStatus::Active,
-            _ => CaptureStatus::Invalidated,
-        })
+        self.0.handle.capture_status().map(CaptureStatus::of_driver)
     }
 
     pub(crate) fn handle(&self) -> &StreamHandle {

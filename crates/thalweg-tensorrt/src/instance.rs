@@ -82,8 +82,9 @@ impl DelegateInstance for Instance {
     }
 
     fn end(&mut self, end: &CallEnd<'_>) -> Result<()> {
-        match end.stream(self.loaded.device().id()) {
-            Some(stream) => self.scratch.end(end.number(), stream),
+        let id = self.loaded.device().id();
+        match end.stream(id) {
+            Some(stream) => self.scratch.end(end.number(), stream, end.is_over(id)),
             // What it has enqueued is over.
             None => Ok(()),
         }

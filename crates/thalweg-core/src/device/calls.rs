@@ -72,6 +72,11 @@ impl DeviceState {
         self.stream
     }
 
+    /// Whether nothing that was asked for may still be in flight.
+    pub(crate) fn is_over(&self) -> bool {
+        !self.used && !self.lent && !self.in_flight
+    }
+
     /// The stream of the call, for a delegate.
     pub(crate) fn lend_stream(&mut self) -> StreamHandle {
         self.lent = true;

@@ -10,7 +10,7 @@ use super::{ModuleHandle, StreamHandle};
 use crate::kernel::{Argument, MAX_ARGUMENTS};
 use crate::order::Access;
 use crate::stream::StreamId;
-use crate::{Device, Event, Kernel, Launch, Module, Stream, Work};
+use crate::{CaptureStatus, Device, Event, Kernel, Launch, Module, Stream, Work};
 
 impl Stream {
     /// A stream that somebody else made: a `CUstream` or `cudaStream_t` of the device's primary
@@ -60,6 +60,24 @@ impl Event {
         let event = self.handle();
         // SAFETY: the caller's.
         unsafe { super::programs::stream(event.context(), handle) }.wait(event)
+    }
+}
+
+impl Device {
+    /// As [`Stream::capture_status`], for a stream that somebody else made, of this device.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// As for [`Event::record_by_handle`].
+    pub unsafe fn capture_status_by_handle(
+        &self,
+        handle: thalweg_core::StreamHandle,
+    ) -> Result<CaptureStatus> {
+        // SAFETY: the caller's.
+        let stream = unsafe { super::programs::stream(self.context(), handle) };
+        stream.capture_status().map(CaptureStatus::of_driver)
     }
 }
 

@@ -1,5 +1,7 @@
 //! A piece of scratch that is handed on, and the event by which it is.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use thalweg_core::{DeviceAddress, Error, Result, StreamHandle};
 use thalweg_cuda::{Device, DeviceBuffer, Event, Stream};
 
@@ -15,6 +17,8 @@ pub(super) struct Memory {
     buffer: DeviceBuffer,
     /// Recorded from the start, since the first use comes after the allocation.
     event: Event,
+    /// Whether the last use is known to be over, so that nobody needs to wait.
+    is_over: AtomicBool,
 }
 
 impl Memory {
@@ -25,7 +29,11 @@ impl Memory {
         event.record(stream)?;
         // So it is freed after its last use, whoever drops it.
         buffer.used_until(&event);
-        Ok(Self { buffer, event })
+        Ok(Self {
+            buffer,
+            event,
+            is_over: AtomicBool::new(false),
+        })
     }
 
     pub(super) fn room(&self) -> Room {
@@ -48,12 +56,23 @@ impl Memory {
         &self.event
     }
 
+    /// Whether the last use is known to be over.
+    pub(super) fn needs_no_wait(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
     /// Makes a stream go on after the last use.
     pub(super) fn wait_on(&self, stream: StreamHandle) -> Result<()> {
         if omitted(Rule::SharedScratchWait) {
             return Ok(());
         }
         go_on_after(&self.event, stream)
+    }
+
+    /// Lets the next user go on at once: the host has waited for the last use.
+    pub(super) fn set_over(&self) {
+        // Whoever takes it next has the pool's lock in between.
+        self.is_over.store(true, Ordering::Relaxed);
     }
 
     /// Lets the next user go on after all that is on a stream so far.
@@ -64,6 +83,7 @@ impl Memory {
         if omitted(Rule::SharedScratchRecord) {
             return Ok(());
         }
+        self.is_over.store(false, Ordering::Relaxed);
         let recorded = record(&self.event, handle);
         recorded.map_err(|error| NotRecorded {
             error,

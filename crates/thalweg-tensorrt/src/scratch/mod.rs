@@ -152,17 +152,17 @@ impl Scratch {
         }
     }
 
-    /// Takes note that a call is over.
+    /// Takes note that a call asks for nothing more. `is_over`: all that it has asked for is over.
     ///
     /// # Errors
     /// As for [`Scratch::enqueued`].
-    pub(crate) fn end(&mut self, call: u64, stream: StreamHandle) -> Result<()> {
+    pub(crate) fn end(&mut self, call: u64, stream: StreamHandle, is_over: bool) -> Result<()> {
         match &mut self.0 {
             Source::Own(_) => Ok(()),
             Source::Shared(shared) => {
                 let put = shared.put(stream);
                 shared.call = None;
-                put.and(shared.pool.end(call, stream))
+                put.and(shared.pool.end(call, stream, is_over))
             }
         }
     }
@@ -192,7 +192,7 @@ impl Shared {
             // that does not pass it on. What that call has enqueued here is before what comes now.
             self.call = None;
             let put = self.put(user.stream);
-            put.and(self.pool.end(call, user.stream))?;
+            put.and(self.pool.end(call, user.stream, false))?;
         }
         let wish = Wish {
             address: wish.address.or(self.last.map(|(address, _)| address)),

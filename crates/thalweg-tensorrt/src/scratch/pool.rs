@@ -3,12 +3,12 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use thalweg_core::{Error, ErrorKind, Result, StreamHandle, ensure};
-use thalweg_cuda::{CaptureStatus, Device, Stream};
+use thalweg_cuda::{Device, Stream};
 
 use super::memory::Memory;
 use super::pieces::{Block, Choice, Lease, Place, State};
 use super::{Limit, Room, ScratchStatistics, User, Wish};
-use crate::abi::stream;
+use crate::abi::{is_captured, stream};
 
 /// The scratch of a device, for all engines that share it.
 ///
@@ -131,7 +131,7 @@ impl Pool {
             }
             // A graph uses it, and there it stays.
             drop(state);
-            self.end(user.call, user.stream)?;
+            self.end(user.call, user.stream, false)?;
             state = self.lock();
         }
         self.take_another(state, wish, user)
@@ -155,9 +155,15 @@ impl Pool {
         }
     }
 
-    /// Puts the piece of a call back, which is over on the host.
-    pub(super) fn end(&self, call: u64, stream: StreamHandle) -> Result<()> {
+    /// Puts the piece of a call back, which asks for nothing more. `is_over`: all that it has asked for
+    /// is over.
+    pub(super) fn end(&self, call: u64, stream: StreamHandle, is_over: bool) -> Result<()> {
         match self.unlease(call) {
+            Some(held) if is_over => {
+                held.memory.set_over();
+                self.put_back(held, Place::here(stream));
+                Ok(())
+            }
             Some(held) => self.put(held, stream),
             None => Ok(()),
         }
@@ -285,15 +291,17 @@ impl Pool {
         let address = block.memory.address();
         let number = state.add(user.call, Some(address), block.memory.len(), lasts);
         drop(state);
-        let waited = block.memory.wait_on(user.stream);
+        let waited = match block.memory.needs_no_wait() {
+            // Where the stream is captured, the driver refuses the wait. Without one it must be asked.
+            true => refused(&self.device, user.stream),
+            false => block.memory.wait_on(user.stream),
+        };
         let mut state = self.lock();
         if let Err(error) = waited {
             state.remove(number);
             state.idle.push(block);
             self.notify(state);
-            return Err(refused(&stream(&self.device, user.stream))
-                .err()
-                .unwrap_or(error));
+            return Err(refused(&self.device, user.stream).err().unwrap_or(error));
         }
         state.statistics.hits += 1;
         if !is_over && !block.was_used_by(user) {
@@ -355,9 +363,9 @@ impl Pool {
         victims: &mut Vec<Block>,
         user: &User,
     ) -> Result<Arc<Memory>> {
-        let stream = stream(&self.device, user.stream);
         // There, an event would be recorded that nobody else can wait for.
-        refused(&stream)?;
+        refused(&self.device, user.stream)?;
+        let stream = stream(&self.device, user.stream);
         free(std::mem::take(victims), &stream)?;
         let made = Memory::allocate(&stream, bytes).or_else(|error| {
             if error.kind() != ErrorKind::OutOfMemory {
@@ -471,10 +479,9 @@ impl Pool {
 }
 
 /// Refuses a stream that is being captured.
-#[cold]
-fn refused(stream: &Stream) -> Result<()> {
+fn refused(device: &Device, stream: StreamHandle) -> Result<()> {
     ensure!(
-        stream.capture_status()? == CaptureStatus::None,
+        !is_captured(device, stream)?,
         Unsupported,
         "the stream is being captured, and a graph cannot take its turn with scratch that is shared"
     );
