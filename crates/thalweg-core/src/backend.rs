@@ -47,6 +47,17 @@ pub trait Delegate: Send + Sync {
     fn aliases(&self) -> Vec<(usize, usize)> {
         Vec::new()
     }
+
+    /// What it is called, if it has a name of its own. Callers can pin its profile by that name.
+    fn name(&self) -> Option<&str> {
+        None
+    }
+
+    /// How many profiles it was built with, of which a call uses one ([`Call::profile`]); zero, if it
+    /// knows of no such thing.
+    fn profile_count(&self) -> usize {
+        0
+    }
 }
 
 /// A delegate of one method instance.
@@ -164,6 +175,7 @@ pub struct Call<'c> {
     pub(crate) arguments: &'c [ValueId],
     pub(crate) options: &'c RunOptions<'c>,
     pub(crate) number: u64,
+    pub(crate) profile: Option<usize>,
 }
 
 impl Call<'_> {
@@ -171,6 +183,12 @@ impl Call<'_> {
     /// see the same number in one call, and so does [`CallEnd`].
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// The profile that the caller has pinned for the delegate, which is one that it has; `None` if the
+    /// inputs decide.
+    pub fn profile(&self) -> Option<usize> {
+        self.profile
     }
 
     /// How many arguments the instruction has: inputs, then outputs.

@@ -24,6 +24,7 @@ mod method;
 mod omit;
 mod options;
 mod plan;
+mod profile;
 mod program;
 mod runtime;
 mod scalar;
@@ -51,6 +52,7 @@ pub use num_complex::{Complex32, Complex64};
 #[doc(hidden)]
 pub use omit::{Omission, Rule, omit};
 pub use options::{BackendOptions, GraphUse, LoadOptions, OptionValue, RunOptions};
+pub use profile::{DelegateKey, Pins, Profile};
 pub use program::Program;
 pub use runtime::{DeviceSource, Runtime, RuntimeBuilder};
 pub use scalar::Scalar;

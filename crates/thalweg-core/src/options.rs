@@ -1,10 +1,11 @@
 //! Choices that callers make when they load and when they run.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::{CallerStream, DeviceId, StreamHandle};
+use crate::{CallerStream, DeviceId, Profile, StreamHandle};
 
 /// Choices for loading a program.
 #[derive(Clone, Debug)]
@@ -13,6 +14,7 @@ pub struct LoadOptions {
     pub(crate) data: Vec<PathBuf>,
     pub(crate) memory_limit: usize,
     pub(crate) every_copy: bool,
+    pub(crate) profile: Profile,
     pub(crate) backend_options: BackendOptions,
 }
 
@@ -23,6 +25,7 @@ impl LoadOptions {
             data: Vec::new(),
             memory_limit: 64 << 30,
             every_copy: false,
+            profile: Profile::Automatic,
             backend_options: BackendOptions::default(),
         }
     }
@@ -56,6 +59,23 @@ impl LoadOptions {
     /// these options.
     pub fn shared_scratch(mut self, shared_scratch: bool) -> Self {
         self.backend_options.shared_scratch = shared_scratch;
+        self
+    }
+
+    /// Which of their profiles delegates use in calls that say nothing else
+    /// ([`RunOptions::profile`]). Methods and delegates that are pinned must be there, or the program is
+    /// not loaded; what is known only when a delegate is loaded (its name, how many profiles it has) is
+    /// an error then.
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
+    }
+
+    /// Lets delegates get ready for all of their profiles when an instance is made, rather than for each
+    /// when a call first uses it. Making an instance takes longer then, and no call does. It is off by
+    /// default.
+    pub fn prepare_profiles(mut self, prepare_profiles: bool) -> Self {
+        self.backend_options.prepare_profiles = prepare_profiles;
         self
     }
 
@@ -123,6 +143,7 @@ impl From<String> for OptionValue {
 pub struct BackendOptions {
     options: HashMap<String, HashMap<String, OptionValue>>,
     shared_scratch: bool,
+    prepare_profiles: bool,
 }
 
 impl BackendOptions {
@@ -135,6 +156,11 @@ impl BackendOptions {
     /// follows the option where it is set.
     pub fn shared_scratch(&self) -> bool {
         self.shared_scratch
+    }
+
+    /// What [`LoadOptions::prepare_profiles`] was told.
+    pub fn prepare_profiles(&self) -> bool {
+        self.prepare_profiles
     }
 }
 
@@ -161,6 +187,8 @@ pub struct RunOptions<'s> {
     pub(crate) threads: Option<usize>,
     pub(crate) instruction_limit: Option<u64>,
     pub(crate) device_outputs: bool,
+    /// `None`: as the program was loaded.
+    pub(crate) profile: Option<Cow<'s, Profile>>,
     graph: GraphUse,
     streams: Vec<&'s dyn CallerStream>,
 }
@@ -206,6 +234,17 @@ impl<'s> RunOptions<'s> {
         self.graph
     }
 
+    /// Which of their profiles delegates use in this call. It takes the place of all that
+    /// [`LoadOptions::profile`] says, also where it pins less; with [`Profile::Automatic`], everything is
+    /// chosen by the inputs.
+    ///
+    /// A profile that is lent (`&profile`) costs nothing. One that is given away may hold memory, which
+    /// goes with the options.
+    pub fn profile(mut self, profile: impl Into<Cow<'s, Profile>>) -> Self {
+        self.profile = Some(profile.into());
+        self
+    }
+
     /// The stream for all that the call does on the stream's device. By default that is the
     /// calling thread's own stream. One for each device can be given; a later one takes the place
     /// of an earlier one.
@@ -234,6 +273,7 @@ impl fmt::Debug for RunOptions<'_> {
         f.debug_struct("RunOptions")
             .field("threads", &self.threads)
             .field("instruction_limit", &self.instruction_limit)
+            .field("profile", &self.profile)
             .field("graph", &self.graph)
             .field("streams", &streams)
             .finish()

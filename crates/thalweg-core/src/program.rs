@@ -8,6 +8,7 @@ use crate::data::ProgramData;
 use crate::link::{LinkedMethod, Missing, Schedule};
 use crate::memory::FileBytes;
 use crate::plan::{self, MethodPlan};
+use crate::profile::{Outline, Pins};
 use crate::{LoadOptions, Method, MethodInfo, MethodOptions, Result, Runtime, bail};
 
 /// A loaded program: methods, and what their instances share. Cheap to clone.
@@ -18,13 +19,24 @@ struct Inner {
     runtime: Runtime,
     data: ProgramData,
     options: LoadOptions,
+    /// What pins can name.
+    outline: Arc<Outline>,
     methods: Vec<Entry>,
+    /// Names of delegates that are pinned and that no loaded method has, and methods that may.
+    unseen: Mutex<Unseen>,
 }
 
 struct Entry {
     plan: Arc<MethodPlan>,
     /// Made when the first instance is; the lock makes sure that it is made once.
     linked: Mutex<Option<Arc<LinkedMethod>>>,
+}
+
+/// Pins of delegates by names alone, which any method may have: only when all methods are loaded is
+/// it known that none has one.
+struct Unseen {
+    names: Vec<String>,
+    methods: Vec<String>,
 }
 
 impl Program {
@@ -48,6 +60,14 @@ impl Program {
         options: &LoadOptions,
     ) -> Result<Self> {
         let (plans, named) = plan::read(&file)?;
+        let outline = plans
+            .iter()
+            .map(|plan| (plan.name.clone(), plan.delegates.len()));
+        let outline = Outline(outline.collect());
+        if let Some(pins) = options.profile.pins() {
+            outline.check(pins)?;
+        }
+        let unseen = Unseen::new(&outline, options);
         let mut data = ProgramData::new(file, named);
         for path in &options.data {
             data.add_file(path)?;
@@ -68,6 +88,8 @@ impl Program {
             runtime,
             data,
             options: options.clone(),
+            outline: Arc::new(outline),
+            unseen: Mutex::new(unseen),
         })))
     }
 
@@ -164,9 +186,44 @@ impl Program {
             &self.0.runtime,
             &self.0.data,
             &self.0.options,
+            &self.0.outline,
         )?);
+        let mut unseen = self.0.unseen.lock().unwrap_or_else(PoisonError::into_inner);
+        unseen.see(&made)?;
+        drop(unseen);
         *linked = Some(made.clone());
         Ok(made)
+    }
+}
+
+impl Unseen {
+    fn new(outline: &Outline, options: &LoadOptions) -> Self {
+        let names = options.profile.pins().into_iter().flat_map(Pins::names);
+        let methods = outline.0.iter().filter(|(_, delegates)| *delegates > 0);
+        Self {
+            names: names.map(Into::into).collect(),
+            methods: methods.map(|(name, _)| name.clone()).collect(),
+        }
+    }
+
+    /// Takes note of a method that is loaded.
+    ///
+    /// # Errors
+    /// If it is the last, and a name is not there.
+    fn see(&mut self, linked: &LinkedMethod) -> Result<()> {
+        self.names.retain(|name| !linked.profiled.has_name(name));
+        let is_here = |method: &String| *method == linked.plan.name;
+        if self.methods.iter().all(is_here)
+            && let Some(name) = self.names.first()
+        {
+            bail!(
+                InvalidOption,
+                "a profile is pinned for delegate `{name}`, and no method has one of that name: {}",
+                linked.profiled.describe()
+            );
+        }
+        self.methods.retain(|method| !is_here(method));
+        Ok(())
     }
 }
 

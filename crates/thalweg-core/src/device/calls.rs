@@ -146,11 +146,12 @@ impl DeviceState {
                     state.end(self.device.id(), &self.end);
                 }
             }
-            // The error is the call's, in any case. A device that cannot be waited for either is
-            // lost, and does nothing any more.
+            // The error is the call's, in any case. What fails once may work the second time; a device
+            // that cannot be waited for either is lost, and does nothing any more.
             Err(_) => {
                 if !omitted(Rule::DrainWithoutRecord) {
-                    let _ = self.device.synchronize(self.stream);
+                    let wait = || self.device.synchronize(self.stream);
+                    let _ = wait().or_else(|_| wait());
                 }
                 self.in_flight = false;
                 self.pending.clear();
@@ -178,12 +179,14 @@ impl DeviceState {
 impl Drop for DeviceState {
     /// The instance's memory goes next, and nothing may use it any more.
     fn drop(&mut self) {
-        // A device that cannot be waited for is lost, and does nothing any more.
+        // What fails once may work the second time. A device that cannot be waited for is lost, and does
+        // nothing any more.
         if self.used {
             // Only a panic comes here in the middle of a call.
-            let _ = self.device.synchronize(self.stream);
+            let wait = || self.device.synchronize(self.stream);
+            let _ = wait().or_else(|_| wait());
         } else if self.in_flight && !omitted(Rule::DropAfterUse) {
-            let _ = self.end.wait();
+            let _ = self.end.wait().or_else(|_| self.end.wait());
         }
     }
 }

@@ -29,7 +29,8 @@ use self::written::{Written, fixed_lists};
 use crate::data::ProgramData;
 use crate::memory::{Block, FileBytes, Moving, Slot, StorageId, TensorId};
 use crate::plan::{MethodPlan, PlannedStorage, PlannedValue, Step};
-use crate::{Delegate, Device, Kernel, LoadOptions, Result, Runtime, ValueId, ensure};
+use crate::profile::{Outline, Profiled};
+use crate::{Delegate, Device, Kernel, LoadOptions, Profile, Result, Runtime, ValueId, ensure};
 
 /// A method that is ready to be instantiated.
 pub(crate) struct LinkedMethod {
@@ -38,6 +39,12 @@ pub(crate) struct LinkedMethod {
     pub(crate) kernels: Vec<Kernel>,
     /// By index of the plan's delegates.
     pub(crate) delegates: Vec<Arc<dyn Delegate>>,
+    /// What there is to pin in the program.
+    pub(crate) outline: Arc<Outline>,
+    /// What there is to pin here.
+    pub(crate) profiled: Profiled,
+    /// By index of the plan's delegates, the profile for calls that say nothing else.
+    pub(crate) profiles: Vec<Option<usize>>,
     /// The lists of integers that no instruction changes.
     fixed_lists: HashMap<ValueId, Arc<[i64]>>,
     pub(crate) storages: Vec<LinkedStorage>,
@@ -120,6 +127,7 @@ impl LinkedMethod {
         runtime: &Runtime,
         data: &ProgramData,
         options: &LoadOptions,
+        outline: &Arc<Outline>,
     ) -> Result<Self> {
         let missing = Missing::of(plan, runtime);
         if !missing.is_empty() {
@@ -151,6 +159,7 @@ impl LinkedMethod {
         let lends = written.lends(plan);
         let mut executions = steps::executions(plan, &kernels, &moving, &devices);
         let delegates = load_delegates(plan, runtime, data, &options.backend_options)?;
+        let (profiled, profiles) = profiles(plan, &delegates, &options.profile)?;
         let places = if options.every_copy {
             Places::default()
         } else {
@@ -186,6 +195,9 @@ impl LinkedMethod {
             places,
             initial: sources.initial(plan)?,
             delegates,
+            outline: outline.clone(),
+            profiled,
+            profiles,
             plan: plan.clone(),
             kernels,
             lends,
@@ -208,6 +220,30 @@ impl LinkedMethod {
         };
         self.plan.values.iter().enumerate().map(slot).collect()
     }
+}
+
+/// What there is to pin, and what is pinned for all calls.
+fn profiles(
+    plan: &MethodPlan,
+    delegates: &[Arc<dyn Delegate>],
+    profile: &Profile,
+) -> Result<(Profiled, Vec<Option<usize>>)> {
+    let backends = plan.delegates.iter().map(|planned| &*planned.backend);
+    let known = backends.zip(delegates.iter().map(|delegate| &**delegate));
+    let profiled = Profiled::new(&plan.name, known);
+    let Some(pins) = profile.pins() else {
+        return Ok((profiled, vec![None; delegates.len()]));
+    };
+    profiled.check(pins, false)?;
+    let mut profiles = Vec::with_capacity(delegates.len());
+    for index in 0..delegates.len() {
+        let resolved = profiled.resolve(pins, index)?;
+        if resolved.replaced {
+            profiled.warn(pins, index);
+        }
+        profiles.push(resolved.profile);
+    }
+    Ok((profiled, profiles))
 }
 
 /// The named buffers that are used where they are planned, on the host, and whether an instruction

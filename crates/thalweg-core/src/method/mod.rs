@@ -63,6 +63,21 @@ struct DelegateState {
     instance: Box<dyn DelegateInstance>,
     /// Whether this call has executed it.
     executed: bool,
+    /// What this call pins, if it pins anything.
+    profile: Option<usize>,
+    /// Whether it was said that its only profile takes the place of another.
+    warned: bool,
+}
+
+/// Where it is said which profiles a call uses.
+#[derive(Clone, Copy)]
+enum Profiles {
+    /// In what the program was loaded with.
+    Loaded,
+    /// Nowhere: everything is chosen by the inputs.
+    Automatic,
+    /// In the call's options; delegates have been told.
+    Call,
 }
 
 /// Where an input is.
@@ -136,6 +151,8 @@ impl Method {
                 Ok(DelegateState {
                     instance: delegate.instance()?,
                     executed: false,
+                    profile: None,
+                    warned: false,
                 })
             })
             .collect::<Result<_>>()?;
@@ -246,6 +263,7 @@ impl Instance {
         self.device_outputs = options.device_outputs;
         // Unwind safe, since what a panic leaves behind is what an error does.
         let mut result = panic::catch_unwind(AssertUnwindSafe(|| {
+            let profiles = self.choose_profiles(options)?;
             for device in &mut self.devices {
                 device.begin(options)?;
             }
@@ -253,7 +271,7 @@ impl Instance {
                 self.begin_with_state(state, turn)?;
             }
             self.set_inputs(inputs)?;
-            self.execute(options, number)?;
+            self.execute(options, profiles, number)?;
             self.finish_outputs()
         }));
         // Before what the call leaves in flight is recorded, since this may add to it.
@@ -277,6 +295,27 @@ impl Instance {
                 panic::resume_unwind(panic)
             }
         }
+    }
+
+    /// Tells delegates which profiles a call pins, and says where that is said.
+    fn choose_profiles(&mut self, options: &RunOptions<'_>) -> Result<Profiles> {
+        let Some(profile) = &options.profile else {
+            return Ok(Profiles::Loaded);
+        };
+        let Some(pins) = profile.pins() else {
+            return Ok(Profiles::Automatic);
+        };
+        let linked = &self.linked;
+        linked.outline.check(pins)?;
+        linked.profiled.check(pins, true)?;
+        for (index, delegate) in self.delegates.iter_mut().enumerate() {
+            let resolved = linked.profiled.resolve(pins, index)?;
+            if resolved.replaced && !std::mem::replace(&mut delegate.warned, true) {
+                linked.profiled.warn(pins, index);
+            }
+            delegate.profile = resolved.profile;
+        }
+        Ok(Profiles::Call)
     }
 
     /// Puts the state where the instructions look for it, and the call after others that use it.
@@ -322,7 +361,7 @@ impl Instance {
         }))
     }
 
-    fn execute(&mut self, options: &RunOptions<'_>, number: u64) -> Result<()> {
+    fn execute(&mut self, options: &RunOptions<'_>, profiles: Profiles, number: u64) -> Result<()> {
         let Self {
             devices,
             linked,
@@ -418,7 +457,13 @@ impl Instance {
                     delegate,
                     arguments,
                 } => {
-                    let delegate = &mut delegates[*delegate as usize];
+                    let which = *delegate as usize;
+                    let delegate = &mut delegates[which];
+                    let profile = match profiles {
+                        Profiles::Loaded => linked.profiles[which],
+                        Profiles::Automatic => None,
+                        Profiles::Call => delegate.profile,
+                    };
                     delegate.executed = true;
                     let result = delegate.instance.execute(&mut Call {
                         values,
@@ -427,6 +472,7 @@ impl Instance {
                         arguments: plan.arguments(*arguments),
                         options,
                         number,
+                        profile,
                     });
                     devices.iter_mut().for_each(DeviceState::take_stream_back);
                     result
