@@ -75,6 +75,8 @@ pub(super) struct State {
     pub(super) aux_made: Vec<u64>,
     /// The ends of enqueues, with their calls.
     pub(super) pending: VecDeque<(Recorded, Arc<Site>)>,
+    /// The ends of switches to another profile, with their calls.
+    switches: VecDeque<(Recorded, Arc<Site>)>,
     pub(super) enqueues: u64,
     name: CString,
     profiler: usize,
@@ -141,6 +143,7 @@ impl Context {
                 aux_given: Vec::new(),
                 aux_made: Vec::new(),
                 pending: VecDeque::new(),
+                switches: VecDeque::new(),
                 enqueues: 0,
                 name: CString::default(),
                 profiler: 0,
@@ -160,6 +163,7 @@ impl Context {
     pub(super) fn end(&self, site: &Arc<Site>) {
         let mut state = self.state();
         state.report_in_flight(site, "destroys the context");
+        state.report_switches(site);
         let (memory, streams) = (state.memory, std::mem::take(&mut state.aux_made));
         drop(state);
         if self.strategy != Strategy::UserManaged {
@@ -313,18 +317,33 @@ impl Context {
         if same {
             return Ok(true);
         }
-        let fill = Body::Fill(Fill {
-            address: self.own,
-            pattern: vec![profile as u8],
-            pitch: OWN,
-            width: OWN,
-            height: 1,
-        });
-        within(&scope.site, Rules::CONTEXT, |call| {
+        let what = "changes the profile";
+        self.state().report_in_flight(&scope.site, what);
+        // What was enqueued before something failed runs all the same.
+        let mut enqueued = None;
+        let copied = within(&scope.site, Rules::CONTEXT, |call| {
             let stream = call.stream(stream)?;
-            call.submit(stream, "setOptimizationProfileAsync", fill)
-        })
-        .map_err(|Status(code)| {
+            for part in 0..2 {
+                if let Some(code) = call.faults.call("cuMemcpyHtoDAsync") {
+                    return Err(Status(code));
+                }
+                let copy = Body::Fill(Fill {
+                    address: self.own + part * OWN / 2,
+                    pattern: vec![profile as u8],
+                    pitch: OWN / 2,
+                    width: OWN / 2,
+                    height: 1,
+                });
+                let copy = call.submit(stream, "setOptimizationProfileAsync", copy)?;
+                enqueued = copy.or(enqueued.take());
+            }
+            Ok(())
+        });
+        if let Some(enqueued) = enqueued {
+            let switch = (enqueued, scope.site.clone());
+            self.state().switches.push_back(switch);
+        }
+        copied.map_err(|Status(code)| {
             Refusal::Driver("copying what belongs to the profile".into(), code)
         })?;
         if self.strategy == Strategy::OnProfileChange {
@@ -357,7 +376,11 @@ impl Context {
             return usage(format!("the shape of {name} has no sensible rank"));
         };
         let mut state = self.state();
-        let open = Shapes::default().of(&self.engine.spec, tensor);
+        let unset = Shapes {
+            profile: state.profile,
+            ..Shapes::default()
+        };
+        let open = unset.of(&self.engine.spec, tensor);
         let fits = shape.len() == open.len()
             && shape
                 .iter()
@@ -393,20 +416,31 @@ impl State {
     /// Forgets what the host has waited for, and reports the rest.
     fn report_in_flight(&mut self, site: &Arc<Site>, what: &str) {
         self.forget_known();
-        if let Some((_, other)) = self.pending.back() {
-            let message = format!("{site} {what} while {other} may still run");
-            report(
-                ReportKind::Misuse,
-                message,
-                vec![(**site).clone(), (**other).clone()],
-            );
-        }
+        report_last(&self.pending, site, what);
+    }
+
+    /// The same of switches to another profile.
+    fn report_switches(&mut self, site: &Arc<Site>) {
+        let driver = SHARED.lock();
+        self.switches
+            .retain(|(recorded, _)| !driver.host.knows(recorded.point));
+        drop(driver);
+        report_last(&self.switches, site, "destroys the context");
     }
 
     pub(super) fn forget_known(&mut self) {
         let driver = SHARED.lock();
         self.pending
             .retain(|(recorded, _)| !driver.host.knows(recorded.point));
+    }
+}
+
+/// Reports the last of what may still run, if there is any.
+fn report_last(running: &VecDeque<(Recorded, Arc<Site>)>, site: &Arc<Site>, what: &str) {
+    if let Some((_, other)) = running.back() {
+        let message = format!("{site} {what} while {other} may still run");
+        let sites = vec![(**site).clone(), (**other).clone()];
+        report(ReportKind::Misuse, message, sites);
     }
 }
 
