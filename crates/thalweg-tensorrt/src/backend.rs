@@ -7,6 +7,7 @@ use thalweg_cuda::{Device, Driver};
 
 use crate::abi::{Library, Runtime};
 use crate::container::{Container, Metadata};
+use crate::contexts::Making;
 use crate::delegate::EngineDelegate;
 use crate::find::{self, Attempt};
 use crate::loaded::Loaded;
@@ -25,6 +26,7 @@ pub const NAME: &str = "TensorRTBackend";
 /// |---|---|---|
 /// | `weight_streaming_budget` | number or digits | how many bytes of weights may be on the device, for engines that can keep them on the host; else the program's own option, else as TensorRT thinks best |
 /// | `use_shared_activation_scratch` | boolean | whether engines share one scratch per device ([`LoadOptions::shared_scratch`](thalweg_core::LoadOptions::shared_scratch) otherwise) |
+/// | `single_context` | boolean | whether an instance has one context, which is switched from profile to profile, rather than one for each profile that it uses |
 /// | `shared_scratch_limit` | number or digits, or text such as `3 buffers` | how many bytes, or pieces, of that there may be; engines share with those that have the same limit |
 #[derive(Clone)]
 pub struct TensorRt(Arc<Inner>);
@@ -143,10 +145,10 @@ impl TensorRt {
 
 impl Backend for TensorRt {
     fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
-        let limit = sharing(spec)?;
+        let (limit, making) = (sharing(spec)?, Making::of(spec)?);
         let loaded = self.load_shared(spec)?;
         let pool = limit.map(|limit| self.0.pool(loaded.device(), limit));
-        Ok(Arc::new(EngineDelegate::new(loaded, pool)))
+        Ok(Arc::new(EngineDelegate::new(loaded, pool, making)))
     }
 }
 

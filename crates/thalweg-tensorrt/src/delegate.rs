@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use thalweg_core::{Delegate, DelegateInstance, Result};
 
+use crate::contexts::Making;
 use crate::instance::Instance;
 use crate::loaded::Loaded;
 use crate::scratch::{Pool, Scratch};
@@ -13,21 +14,35 @@ pub(crate) struct EngineDelegate {
     loaded: Arc<Loaded>,
     /// Where its instances have their scratch from, if they share it. Fixed when it was loaded.
     pool: Option<Arc<Pool>>,
+    making: Making,
 }
 
 impl EngineDelegate {
-    pub(crate) fn new(loaded: Arc<Loaded>, pool: Option<Arc<Pool>>) -> Self {
-        Self { loaded, pool }
+    pub(crate) fn new(loaded: Arc<Loaded>, pool: Option<Arc<Pool>>, making: Making) -> Self {
+        Self {
+            loaded,
+            pool,
+            making,
+        }
     }
 }
 
 impl Delegate for EngineDelegate {
     fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
         let scratch = Scratch::of(self.pool.as_ref(), self.loaded.device());
-        Ok(Box::new(Instance::new(self.loaded.clone(), scratch)?))
+        let instance = Instance::new(self.loaded.clone(), scratch, self.making)?;
+        Ok(Box::new(instance))
     }
 
     fn aliases(&self) -> Vec<(usize, usize)> {
         self.loaded.aliases.clone()
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.loaded.own_name()
+    }
+
+    fn profile_count(&self) -> usize {
+        self.loaded.profiles.len()
     }
 }

@@ -135,7 +135,7 @@ impl TensorRt {
                 .collect(),
         });
         Ok(EngineInfo {
-            name: loaded.engine.name()?,
+            name: loaded.name.clone(),
             tensors: tensors
                 .map(|(position, binding)| TensorInfo {
                     name: binding.text.clone(),
@@ -173,14 +173,16 @@ fn least_scratch(loaded: &Loaded, index: usize) -> Option<usize> {
             .map(|(binding, bounds)| least_values(binding, bounds))
             .collect::<Result<_>>()?;
         let mut prepared = Prepared::new(loaded, index, stream)?;
-        prepared.configure(
+        let configured = prepared.configure(
             loaded,
             profile.scratch,
             |input| &profile.inputs[input].min,
             |input| &values[input],
             stream,
-        )?;
-        Ok(prepared.needed())
+        );
+        let needed = prepared.needed();
+        prepared.close(loaded, stream);
+        configured.map(|()| needed)
     };
     asked()
         .inspect_err(|error| tracing::debug!("no scratch for the least shapes: {error}"))

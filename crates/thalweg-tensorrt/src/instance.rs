@@ -9,17 +9,17 @@ use thalweg_cuda::{DeviceBuffer, Stream, Work};
 
 use crate::abi::{copy_on_device, download, stream, upload, wait};
 use crate::argument::{self, Argument};
+use crate::contexts::{Contexts, Making};
 use crate::loaded::{Binding, Loaded};
 use crate::omit::{Rule, omitted};
-use crate::prepared::Prepared;
-use crate::profile::{Given, choose};
+use crate::profile::{Given, check_pinned, choose};
 use crate::scratch::{Scratch, User, Wish};
 use crate::staging::Staging;
 
 /// What a method instance runs an engine with.
 pub(crate) struct Instance {
-    /// By profile, made when first needed. They go before what they point to.
-    contexts: Vec<Option<Prepared>>,
+    /// They go before what they point to.
+    contexts: Contexts,
     scratch: Scratch,
     /// What tensors without elements are bound to.
     nothing: Option<DeviceBuffer>,
@@ -29,32 +29,22 @@ pub(crate) struct Instance {
     values: Vec<(Vec<u8>, Vec<i64>)>,
     /// By binding, in this call.
     arguments: Vec<Argument>,
-    /// The profile of the last call.
-    last: Option<usize>,
     /// Whether work is left that can never be waited for.
     lost: bool,
     loaded: Arc<Loaded>,
 }
 
 impl Instance {
-    /// An instance. The context of the only profile is made at once, so that the first call need not;
-    /// of several profiles, nobody knows which will be used.
-    pub(crate) fn new(loaded: Arc<Loaded>, scratch: Scratch) -> Result<Self> {
+    /// An instance, with contexts as far as they are made before the first call.
+    pub(crate) fn new(loaded: Arc<Loaded>, scratch: Scratch, making: Making) -> Result<Self> {
         let count = loaded.bindings.len();
-        let mut contexts: Vec<_> = loaded.profiles.iter().map(|_| None).collect();
-        if let [context] = &mut *contexts {
-            let _current = loaded.device().enter()?;
-            let stream = loaded.device().default_stream();
-            *context = Some(Prepared::new(&loaded, 0, stream)?);
-        }
         Ok(Self {
-            contexts,
+            contexts: Contexts::new(&loaded, making)?,
             scratch,
             nothing: None,
             staging: (0..count).map(|_| Staging::default()).collect(),
             values: vec![Default::default(); count],
             arguments: vec![Argument::UNKNOWN; count],
-            last: None,
             lost: false,
             loaded,
         })
@@ -92,6 +82,11 @@ impl DelegateInstance for Instance {
 }
 
 impl Instance {
+    /// The profile of the last call.
+    pub(crate) fn last_profile(&self) -> Option<usize> {
+        self.contexts.last()
+    }
+
     /// Waits for a stream that nobody else waits for.
     fn drain(&mut self, stream: StreamHandle) -> Result<()> {
         if omitted(Rule::DrainUnknownWork) {
@@ -126,15 +121,13 @@ impl Instance {
         for index in 0..loaded.inputs {
             self.arguments[index] = self.input(call, index, &mut work)?;
         }
-        let profile = self.profile(loaded)?;
+        let profile = self.profile(loaded, call.profile())?;
         self.prepare(loaded, profile, handle)?;
         for index in loaded.inputs..loaded.bindings.len() {
             self.arguments[index] = self.output(call, index, profile, &mut work)?;
         }
         self.alias(loaded, handle)?;
-        let Some(prepared) = &mut self.contexts[profile] else {
-            bail!(Internal, "no context for profile {profile}");
-        };
+        let prepared = self.contexts.get(profile)?;
         for (index, binding) in loaded.bindings.iter().enumerate() {
             let address = self.arguments[index].address;
             if !binding.on_host && address.0 != 0 {
@@ -158,9 +151,7 @@ impl Instance {
     #[inline]
     fn enqueue(&mut self, profile: usize, user: &User, as_graph: bool) -> Result<()> {
         let (loaded, stream) = (&*self.loaded, user.stream);
-        let Some(prepared) = &mut self.contexts[profile] else {
-            bail!(Internal, "no context for profile {profile}");
-        };
+        let prepared = self.contexts.get(profile)?;
         if prepared.needed() == 0 && !omitted(Rule::NothingForNothing) {
             return prepared.enqueue(loaded, stream, as_graph, || None);
         }
@@ -243,9 +234,7 @@ impl Instance {
     ) -> Result<Argument> {
         let binding = &work.loaded.bindings[index];
         let on_host = !self.is_on_device(call, index, work.loaded)?;
-        let Some(prepared) = &mut self.contexts[profile] else {
-            bail!(Internal, "no context for profile {profile}");
-        };
+        let prepared = self.contexts.get(profile)?;
         let shape = *prepared.output_shape(index);
         let nowhere = Argument {
             shape,
@@ -313,17 +302,17 @@ impl Instance {
         Ok(true)
     }
 
-    /// The profile for the call's inputs.
-    fn profile(&self, loaded: &Loaded) -> Result<usize> {
+    /// The profile for the call's inputs: the pinned one, if they fit it.
+    fn profile(&self, loaded: &Loaded, pinned: Option<usize>) -> Result<usize> {
         let inputs = &self.arguments[..loaded.inputs];
-        if let Some(last) = self.last
-            && let Some(prepared) = &self.contexts[last]
+        if let Some(likely) = pinned.or(self.contexts.last())
+            && let Some(prepared) = self.contexts.existing(likely)
             && prepared.has_shapes(inputs.iter().map(|input| &input.shape))
             && !loaded.bindings[..loaded.inputs]
                 .iter()
                 .any(|binding| binding.on_host)
         {
-            return Ok(last);
+            return Ok(likely);
         }
         let given = |index: usize| Given {
             shape: self.arguments[index].shape,
@@ -332,16 +321,16 @@ impl Instance {
                 .then_some(&self.values[index].1),
         };
         let name = |index: usize| &*loaded.bindings[index].text;
-        choose(&loaded.profiles, self.last, &given, &name)
+        match pinned {
+            Some(pinned) => check_pinned(&loaded.profiles, pinned, &given, &name),
+            None => choose(&loaded.profiles, self.contexts.last(), &given, &name),
+        }
     }
 
     /// Sees to it that the profile's context has the call's shapes, and that it can have scratch.
     fn prepare(&mut self, loaded: &Loaded, profile: usize, stream: StreamHandle) -> Result<()> {
-        let prepared = match &mut self.contexts[profile] {
-            Some(prepared) => prepared,
-            none => none.insert(Prepared::new(loaded, profile, stream)?),
-        };
-        self.last = Some(profile);
+        self.contexts.select(loaded, profile, stream)?;
+        let prepared = self.contexts.get(profile)?;
         let arguments = &self.arguments;
         let inputs = &loaded.bindings[..loaded.inputs];
         let same_values =
@@ -401,9 +390,7 @@ impl Instance {
     /// Brings results to where the program has them.
     fn finish(&mut self, call: &mut Call<'_>, profile: usize, work: LateWork<'_>) -> Result<()> {
         let (loaded, handle) = (work.loaded, work.handle);
-        let Some(prepared) = &mut self.contexts[profile] else {
-            bail!(Internal, "no context for profile {profile}");
-        };
+        let prepared = self.contexts.get(profile)?;
         let outputs = loaded.inputs..loaded.bindings.len();
         if work.work.is_none() && !loaded.bindings[outputs.clone()].iter().any(|b| b.on_host) {
             // The usual case: all of them are there already, or will be.
@@ -557,7 +544,7 @@ impl Drop for Instance {
     fn drop(&mut self) {
         if self.lost {
             tracing::warn!("contexts of TensorRT that may still be running are never freed");
-            std::mem::forget(std::mem::take(&mut self.contexts));
+            self.contexts.abandon();
             std::mem::forget(std::mem::take(&mut self.staging));
             std::mem::forget(self.nothing.take());
             self.scratch.abandon();

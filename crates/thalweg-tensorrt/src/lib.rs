@@ -29,6 +29,7 @@ mod abi;
 mod argument;
 mod backend;
 mod container;
+mod contexts;
 mod delegate;
 mod describe;
 mod find;
@@ -52,6 +53,7 @@ mod weights;
 
 pub use backend::{NAME, TensorRt};
 pub use container::{Alias, AliasKind, Binding, Container, Metadata};
+pub use contexts::SINGLE_CONTEXT;
 pub use describe::{ContainerInfo, EngineInfo, InputRange, ProfileInfo, TensorInfo};
 pub use find::{Attempt, HOW_TO_GET, Outcome, Place};
 pub use floor::{Around, Floor, Watched};

@@ -15,6 +15,8 @@ use crate::weights::{Budget, Weights};
 /// An engine on a device, and all that is known of it. It changes no more.
 pub(crate) struct Loaded {
     pub(crate) engine: Arc<Engine>,
+    /// The engine's own name, often empty, or the same for all.
+    pub(crate) name: String,
     /// Inputs, then outputs, as the delegate's arguments are.
     pub(crate) bindings: Vec<Binding>,
     /// How many of them are inputs.
@@ -90,12 +92,18 @@ impl Loaded {
         Ok(Self {
             aliases: aliases(&engine, &container.metadata, &bindings)?,
             profiles: profiles(&engine, &bindings, inputs)?,
+            name: engine.name()?,
             engine,
             bindings,
             inputs,
             weights,
             payload: None,
         })
+    }
+
+    /// The engine's name, if it has one.
+    pub(crate) fn own_name(&self) -> Option<&str> {
+        Some(&*self.name).filter(|name| !name.is_empty())
     }
 
     /// The device that the engine is on.

@@ -32,6 +32,10 @@ pub enum Rule {
     SharedScratchDrain,
     /// Shared scratch is not claimed by who needs none.
     NothingForNothing,
+    /// A context is switched to another profile once nothing that it enqueued is running any more.
+    SwitchAfterUse,
+    /// A context whose switch may be under way is dropped when that is over.
+    DropAfterSwitch,
 }
 
 thalweg_core::omission_switch!(Rule);

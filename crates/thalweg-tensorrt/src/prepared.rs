@@ -2,7 +2,7 @@
 
 use thalweg_core::{DeviceAddress, Error, Result, StreamHandle};
 
-use crate::abi::{Context, OutputAllocator, Shape, wait};
+use crate::abi::{Context, OutputAllocator, Shape, is_over, wait};
 use crate::loaded::{Binding, Loaded};
 use crate::omit::{Rule, omitted};
 use crate::recorded::{Recorded, Recording};
@@ -39,13 +39,22 @@ pub(crate) struct Prepared {
     /// Whether something was enqueued since it was last told anything. Only then is all that TensorRT
     /// puts off until the next enqueue done, so that one can be recorded.
     settled: bool,
+    /// Whether its profile is known: no switch to another has failed.
+    usable: bool,
 }
 
 impl Prepared {
-    /// A context for a profile of an engine, whose device is current.
+    /// A context for a profile of an engine, whose device is current. Copies for the profile may be
+    /// under way on the stream: the context must not go before they are over.
     pub(crate) fn new(loaded: &Loaded, profile: usize, stream: StreamHandle) -> Result<Self> {
         let mut context = loaded.engine.create_context()?;
-        context.set_profile(profile as i32, stream)?;
+        if let Err(error) = context.set_profile(profile as i32, stream) {
+            // Some of the copies may be there all the same.
+            if !omitted(Rule::DropAfterSwitch) && !is_over(loaded.device(), stream) {
+                std::mem::forget(context);
+            }
+            return Err(error);
+        }
         let count = loaded.bindings.len();
         Ok(Self {
             context,
@@ -60,8 +69,44 @@ impl Prepared {
             room: None,
             running: false,
             settled: false,
+            usable: true,
             recorded: None,
         })
+    }
+
+    /// Switches the context to another profile, in the order of the stream. It is told everything anew.
+    ///
+    /// # Errors
+    /// If TensorRT refuses. Some of the copies for it may be on the stream then, and the context is of no
+    /// more use.
+    pub(crate) fn switch(
+        &mut self,
+        loaded: &Loaded,
+        profile: usize,
+        stream: StreamHandle,
+    ) -> Result<()> {
+        if !omitted(Rule::SwitchAfterUse) {
+            self.wait(loaded, stream)?;
+        }
+        self.forget();
+        self.allocated.fill(false);
+        self.usable = false;
+        self.context.set_profile(profile as i32, stream)?;
+        self.usable = true;
+        Ok(())
+    }
+
+    /// Whether its profile is known.
+    #[inline]
+    pub(crate) fn is_usable(&self) -> bool {
+        self.usable
+    }
+
+    /// Drops it when all is over that it has enqueued on the stream, copies for its profile too.
+    pub(crate) fn close(self, loaded: &Loaded, stream: StreamHandle) {
+        if !is_over(loaded.device(), stream) {
+            std::mem::forget(self);
+        }
     }
 
     /// Whether the context has these shapes already.

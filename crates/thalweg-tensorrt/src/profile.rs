@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use thalweg_core::{Error, ErrorKind};
+use thalweg_core::{Error, ErrorKind, bail};
 
 use crate::abi::Shape;
 
@@ -51,6 +51,54 @@ pub(crate) fn choose<'a>(
         .filter(fits)
         .or_else(first)
         .ok_or_else(|| none_fits(profiles, given, name))
+}
+
+/// The profile that is pinned, if the inputs fit it.
+///
+/// # Errors
+/// If one does not, with which, and what the profile takes; and if there is no such profile.
+pub(crate) fn check_pinned<'a>(
+    profiles: &[Profile],
+    pinned: usize,
+    given: &(impl Fn(usize) -> Given<'a> + ?Sized),
+    name: &(impl Fn(usize) -> &'a str + ?Sized),
+) -> Result<usize, Error> {
+    let Some(profile) = profiles.get(pinned) else {
+        bail!(
+            InvalidOption,
+            "profile {pinned} is pinned, and the engine has {}",
+            profiles.len()
+        );
+    };
+    match profile.misses(given) {
+        None => Ok(pinned),
+        Some((input, why)) => Err(unfit(
+            profile,
+            pinned,
+            given(input),
+            name(input),
+            input,
+            &why,
+        )),
+    }
+}
+
+#[cold]
+fn unfit(
+    profile: &Profile,
+    pinned: usize,
+    given: Given<'_>,
+    name: &str,
+    input: usize,
+    why: &str,
+) -> Error {
+    let text = format!(
+        "profile {pinned} is pinned, and the inputs do not fit it: it takes `{name}` {}, and `{name}` \
+         {:?} {why}",
+        profile.inputs[input].describe(),
+        given.shape
+    );
+    Error::new(ErrorKind::InvalidInput, text)
 }
 
 impl Profile {
@@ -151,6 +199,8 @@ fn none_fits<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     fn bounds(min: &[usize], max: &[usize]) -> Bounds {
         Bounds {
@@ -190,6 +240,153 @@ mod tests {
         assert_eq!(pick(&profiles, Some(2), &[&[64, 8]]).unwrap(), 2);
         assert_eq!(pick(&profiles, Some(2), &[&[1, 8]]).unwrap(), 0);
         assert_eq!(pick(&profiles, Some(9), &[&[100, 8]]).unwrap(), 2);
+    }
+
+    #[test]
+    fn every_input_has_to_fit() {
+        let profiles = [
+            profile(vec![bounds(&[1, 8], &[4, 8]), bounds(&[1], &[4])]),
+            profile(vec![bounds(&[1, 8], &[4, 8]), bounds(&[1], &[64])]),
+        ];
+        assert_eq!(pick(&profiles, None, &[&[4, 8], &[4]]).unwrap(), 0);
+        // Profile 0 fits the first and not the second.
+        assert_eq!(pick(&profiles, None, &[&[4, 8], &[5]]).unwrap(), 1);
+        assert_eq!(pick(&profiles, Some(0), &[&[4, 8], &[5]]).unwrap(), 1);
+        pick(&profiles, None, &[&[5, 8], &[5]]).unwrap_err();
+    }
+
+    #[test]
+    fn of_several_that_fit_when_the_last_does_not_the_lowest_wins() {
+        let profiles = [
+            profile(vec![bounds(&[1], &[8])]),
+            profile(vec![bounds(&[2], &[16])]),
+            profile(vec![bounds(&[10], &[64])]),
+        ];
+        for (last, size, chosen) in [
+            (Some(2), 4, 0),
+            (Some(2), 9, 1),
+            (Some(2), 10, 2),
+            (Some(1), 4, 1),
+            (Some(1), 1, 0),
+            (Some(0), 17, 2),
+            (None, 4, 0),
+        ] {
+            assert_eq!(
+                pick(&profiles, last, &[&[size]]).unwrap(),
+                chosen,
+                "{size} after {last:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn equal_bounds_zero_sizes_and_other_ranks() {
+        // Two profiles that are the same: the lowest, or the last.
+        let same = [
+            profile(vec![bounds(&[2, 8], &[2, 8])]),
+            profile(vec![bounds(&[2, 8], &[2, 8])]),
+        ];
+        assert_eq!(pick(&same, None, &[&[2, 8]]).unwrap(), 0);
+        assert_eq!(pick(&same, Some(1), &[&[2, 8]]).unwrap(), 1);
+        for other in [&[1, 8][..], &[3, 8], &[2, 7], &[2], &[2, 8, 1], &[]] {
+            pick(&same, Some(1), &[other]).unwrap_err();
+        }
+        // No elements are a size like any other.
+        let empty = [
+            profile(vec![bounds(&[1, 8], &[4, 8])]),
+            profile(vec![bounds(&[0, 8], &[4, 8])]),
+        ];
+        assert_eq!(pick(&empty, Some(0), &[&[0, 8]]).unwrap(), 1);
+        pick(&empty[..1], None, &[&[0, 8]]).unwrap_err();
+        // A number has no dimensions, so that it fits whatever takes numbers.
+        let scalar = [profile(vec![bounds(&[], &[])])];
+        assert_eq!(pick(&scalar, None, &[&[]]).unwrap(), 0);
+        let error = pick(&scalar, None, &[&[1]]).unwrap_err();
+        assert!(
+            error.message().contains("has 1 dimensions, not 0"),
+            "{error}"
+        );
+        // Without inputs, everything fits.
+        assert_eq!(pick(&[profile(Vec::new())], None, &[]).unwrap(), 0);
+        pick(&[], None, &[]).unwrap_err();
+    }
+
+    #[test]
+    fn a_pinned_profile_is_taken_if_it_fits_and_else_refused() {
+        let profiles = [
+            profile(vec![bounds(&[1, 8], &[64, 8]), bounds(&[4], &[4])]),
+            profile(vec![bounds(&[1, 8], &[128, 8]), bounds(&[2], &[2])]),
+        ];
+        let pin = |pinned, shapes: [&[usize]; 2]| {
+            let given = |index: usize| Given {
+                shape: Shape::of(shapes[index]).unwrap(),
+                values: None,
+            };
+            check_pinned(&profiles, pinned, &given, &|index: usize| ["x", "y"][index])
+        };
+        assert_eq!(pin(0, [&[1, 8], &[4]]).unwrap(), 0);
+        assert_eq!(pin(1, [&[1, 8], &[2]]).unwrap(), 1);
+        let error = pin(1, [&[1, 8], &[4]]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert_eq!(
+            error.message(),
+            "profile 1 is pinned, and the inputs do not fit it: it takes `y` [2], and `y` [4] has \
+             size 4 in dimension 0, not 2"
+        );
+        let error = pin(2, [&[1, 8], &[4]]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidOption);
+        assert_eq!(error.message(), "profile 2 is pinned, and the engine has 2");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// Against the definition, in the simplest way to write it.
+        #[test]
+        fn the_choice_is_what_the_definition_says(
+            ranges in vec(vec((0usize..4, 0usize..4, 0usize..4, 0usize..4), 1..3), 1..5),
+            shapes in vec(vec(0usize..5, 1..4), 2),
+            last in proptest::option::of(0usize..6),
+        ) {
+            // As many inputs for all: those of the first.
+            let inputs = ranges[0].len();
+            let ranges: Vec<_> = ranges.iter().filter(|it| it.len() == inputs).collect();
+            let profiles: Vec<_> = ranges
+                .iter()
+                .map(|inputs| {
+                    let bounds = inputs.iter().map(|&(a, b, c, d)| {
+                        bounds(&[a.min(b), c.min(d)], &[a.max(b), c.max(d)])
+                    });
+                    profile(bounds.collect())
+                })
+                .collect();
+            let fits: Vec<bool> = ranges
+                .iter()
+                .map(|inputs| {
+                    inputs.iter().zip(&shapes).all(|(&(a, b, c, d), shape)| {
+                        let within = |x: usize, a: usize, b: usize| (a <= x && x <= b) || (b <= x && x <= a);
+                        shape.len() == 2 && within(shape[0], a, b) && within(shape[1], c, d)
+                    })
+                })
+                .collect();
+            let sticks = last.filter(|&last| fits.get(last) == Some(&true));
+            let expected = sticks.or_else(|| fits.iter().position(|fits| *fits));
+            let shapes: Vec<_> = shapes.iter().map(|shape| &**shape).collect();
+            let chosen = pick(&profiles, last, &shapes);
+            prop_assert_eq!(chosen.as_ref().ok().copied(), expected);
+            if let Err(error) = chosen {
+                // One reason for each.
+                prop_assert_eq!(error.message().matches("takes `").count(), profiles.len());
+            }
+            for (index, fits) in fits.iter().enumerate() {
+                let given = |index: usize| Given {
+                    shape: Shape::of(shapes[index]).unwrap(),
+                    values: None,
+                };
+                let pinned = check_pinned(&profiles, index, &given, &|_: usize| "x");
+                prop_assert_eq!(pinned.is_ok(), *fits);
+            }
+        }
     }
 
     #[test]

@@ -38,6 +38,12 @@ pub(crate) fn wait(device: &Device, stream: StreamHandle) -> Result<()> {
     thalweg_core::Device::synchronize(device, stream)
 }
 
+/// Waits on the host for all that is on a stream, and says whether it is over. Whatever the driver
+/// answers, nothing runs on a device that is lost; and what fails once may work the second time.
+pub(crate) fn is_over(device: &Device, handle: StreamHandle) -> bool {
+    wait(device, handle).is_ok() || wait(device, handle).is_ok() || device.alive().is_err()
+}
+
 /// Copies from one argument's memory to another's.
 pub(crate) fn copy_on_device(
     device: &Device,

@@ -251,7 +251,7 @@ impl Floor {
         let at = self.runs.len();
         // At once, so that it is waited for whatever fails.
         self.runs
-            .push(Run::new(loaded.clone(), seen.inputs, handle)?);
+            .push(Run::new(loaded.clone(), seen.profile, seen.inputs, handle)?);
         self.runs[at].configure(handle)?;
         let mut places = Vec::with_capacity(loaded.bindings.len());
         for (index, binding) in loaded.bindings[..loaded.inputs].iter().enumerate() {

@@ -8,7 +8,6 @@ use super::watch::Value;
 use crate::abi::Shape;
 use crate::loaded::Loaded;
 use crate::prepared::Prepared;
-use crate::profile::{Given, choose};
 use crate::scratch::{Room, Scratch, User, Wish};
 
 /// A context that has been told everything that a call needs.
@@ -22,24 +21,13 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// A context of the profile that a method would choose for these inputs, by their shapes.
+    /// A context of a profile, for inputs that it takes.
     pub(super) fn new(
         loaded: Arc<Loaded>,
+        profile: usize,
         inputs: Vec<Value>,
         stream: StreamHandle,
     ) -> Result<Self> {
-        let mut numbers = vec![Vec::new(); inputs.len()];
-        for ((binding, input), numbers) in loaded.bindings.iter().zip(&inputs).zip(&mut numbers) {
-            if binding.on_host {
-                crate::argument::numbers(binding, &input.bytes, numbers)?;
-            }
-        }
-        let given = |index: usize| Given {
-            shape: inputs[index].shape,
-            values: loaded.bindings[index].on_host.then_some(&*numbers[index]),
-        };
-        let name = |index: usize| &*loaded.bindings[index].text;
-        let profile = choose(&loaded.profiles, None, &given, &name)?;
         let prepared = Prepared::new(&loaded, profile, stream)?;
         let addresses = vec![DeviceAddress(0); loaded.bindings.len()];
         Ok(Self {

@@ -3,13 +3,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use thalweg_core::{
-    Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Device as _, Result, ensure,
+    Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Device as _, Result, bail,
+    ensure,
 };
 
 use super::Floor;
 use crate::TensorRt;
 use crate::abi::{Shape, download};
 use crate::argument;
+use crate::contexts::Making;
 use crate::instance::Instance;
 use crate::loaded::Loaded;
 use crate::scratch::Scratch;
@@ -29,6 +31,7 @@ pub struct Watched {
 /// A call of an engine.
 pub(super) struct Seen {
     pub(super) loaded: Arc<Loaded>,
+    pub(super) profile: usize,
     pub(super) inputs: Vec<Value>,
     pub(super) outputs: Vec<Value>,
 }
@@ -86,7 +89,11 @@ struct WatchedDelegate {
 impl Delegate for WatchedDelegate {
     fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
         Ok(Box::new(WatchedInstance {
-            instance: Instance::new(self.loaded.clone(), Scratch::own(self.loaded.device()))?,
+            instance: Instance::new(
+                self.loaded.clone(),
+                Scratch::own(self.loaded.device()),
+                Making::default(),
+            )?,
             loaded: self.loaded.clone(),
             seen: self.seen.clone(),
         }))
@@ -94,6 +101,14 @@ impl Delegate for WatchedDelegate {
 
     fn aliases(&self) -> Vec<(usize, usize)> {
         self.loaded.aliases.clone()
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.loaded.own_name()
+    }
+
+    fn profile_count(&self) -> usize {
+        self.loaded.profiles.len()
     }
 }
 
@@ -110,9 +125,13 @@ impl DelegateInstance for WatchedInstance {
         let inputs = (0..loaded.inputs.min(count)).map(|index| look(call, loaded, index));
         let inputs = inputs.collect::<Result<_>>()?;
         self.instance.execute(call)?;
+        let Some(profile) = self.instance.last_profile() else {
+            bail!(Internal, "a call of an engine without a profile");
+        };
         let outputs = (loaded.inputs..count).map(|index| look(call, loaded, index));
         let seen = Seen {
             loaded: loaded.clone(),
+            profile,
             inputs,
             outputs: outputs.collect::<Result<_>>()?,
         };

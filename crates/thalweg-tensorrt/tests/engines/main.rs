@@ -12,6 +12,7 @@ mod profiles;
 mod refusals;
 mod scratch;
 mod sharing;
+mod traces;
 mod weights;
 
 use std::sync::Arc;
