@@ -289,22 +289,25 @@ impl Profiled {
                 }
                 _ => {}
             }
-            let those = (0..self.delegates.len()).filter(|&index| self.is(index, key));
-            let those: Vec<_> = those.map(|index| index.to_string()).collect();
-            ensure!(
-                !those.is_empty(),
-                InvalidOption,
-                "a profile is pinned for {key}, which is not there: {}",
-                self.describe()
-            );
-            ensure!(
-                those.len() == 1,
-                InvalidOption,
-                "a profile is pinned for {key}, and delegates {} of method `{}` are called so; pin \
-                 one by its index",
-                those.join(" and "),
-                self.method
-            );
+            let those = || (0..self.delegates.len()).filter(|&index| self.is(index, key));
+            match those().count() {
+                1 => {}
+                0 => bail!(
+                    InvalidOption,
+                    "a profile is pinned for {key}, which is not there: {}",
+                    self.describe()
+                ),
+                _ => bail!(
+                    InvalidOption,
+                    "a profile is pinned for {key}, and delegates {} of method `{}` are called so; \
+                     pin one by its index",
+                    those()
+                        .map(|index| index.to_string())
+                        .collect::<Vec<_>>()
+                        .join(" and "),
+                    self.method
+                ),
+            }
         }
         let pinned = pins.methods.iter().any(|(name, _)| *name == self.method);
         ensure!(

@@ -5,7 +5,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
-use thalweg_core::{DeviceId, DeviceKind, KernelRegistry, LoadOptions, Runtime, Tensor, bail};
+use thalweg_core::{DeviceId, DeviceKind, KernelRegistry, LoadOptions, Profile, Runtime, Tensor};
+use thalweg_core::{RunOptions, bail};
 use thalweg_cuda::{Driver, Stream};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 use thalweg_simgpu::nvinfer::{DType, EngineSpec, ProfileSpec};
@@ -112,6 +113,14 @@ fn a_call_that_is_like_the_one_before_allocates_nothing() {
         let before = ALLOCATIONS.get();
         for _ in 0..10 {
             method.run(&inputs).unwrap();
+        }
+        assert_eq!(ALLOCATIONS.get() - before, 0, "{options:?}");
+        // Pins that are made beforehand are no different, and neither is the word that there are none.
+        let exact = Profile::index(0).for_delegate(("forward", 0), 0);
+        let before = ALLOCATIONS.get();
+        for profile in [&Profile::Automatic, &exact, &Profile::Automatic, &exact] {
+            let options = RunOptions::new().profile(profile);
+            method.run_with(&inputs, &options).unwrap();
         }
         assert_eq!(ALLOCATIONS.get() - before, 0, "{options:?}");
         let outputs = method.run(&inputs).unwrap();

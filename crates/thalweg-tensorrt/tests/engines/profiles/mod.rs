@@ -66,6 +66,22 @@ impl There {
     }
 }
 
+/// Calls from profile to profile, on different streams, of which some wait and others do not.
+fn back_and_forth(driver: &Driver, there: &There, method: &mut Method) {
+    let stream = Stream::new(&driver.device(0).unwrap()).unwrap();
+    let options = RunOptions::new().stream(&stream);
+    for rows in [1, 64, 2, 50, 4] {
+        there.leave(method, rows, options.clone()).unwrap();
+    }
+    right(method, 64);
+    for rows in [64, 1, 1, 30] {
+        there.leave(method, rows, RunOptions::new()).unwrap();
+        right_with(method, 65 - rows, &options);
+    }
+    // What the last call leaves is under way when the instance goes.
+    there.leave(method, 1, options).unwrap();
+}
+
 /// How often contexts were made, and switched to a profile.
 fn made(sim: &Sim) -> (u64, u64) {
     (
@@ -88,6 +104,24 @@ fn calls_go_from_profile_to_profile_without_waiting_for_each_other() {
             assert_eq!(run(&mut method, &[&x]).unwrap()[0].1, tripled(&x));
         }
     });
+}
+
+#[test]
+fn calls_on_the_device_go_from_profile_to_profile_on_any_stream() {
+    let own = LoadOptions::new();
+    for options in [
+        own.clone(),
+        own.clone().prepare_profiles(true),
+        own.shared_scratch(true),
+    ] {
+        on_every_machine(70, |driver| {
+            let there = There::new(driver).unwrap();
+            let program = two_profiles().load_with(driver, options.clone()).unwrap();
+            let mut method = program.method("forward").unwrap();
+            back_and_forth(driver, &there, &mut method);
+            drop((method, there));
+        });
+    }
 }
 
 #[test]
@@ -208,7 +242,9 @@ fn a_call_with_another_profile_asks_for_nothing_that_a_call_with_the_same_does_n
         *count += more;
     }
     // Each block begins with a change to its profile.
+    let waits = sim.host_waits();
     let alternating = calls(&[0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
+    assert_eq!(sim.host_waits(), waits, "nothing waits");
     assert_eq!(staying, alternating);
     drop((method, there, driver));
     sim.assert_clean();

@@ -31,22 +31,6 @@ fn nth(function: &str, nth: u64) -> Fault {
     }
 }
 
-/// Calls from profile to profile, on different streams, of which some wait and others do not.
-fn back_and_forth(driver: &Driver, there: &There, method: &mut Method) {
-    let stream = Stream::new(&driver.device(0).unwrap()).unwrap();
-    let options = RunOptions::new().stream(&stream);
-    for rows in [1, 64, 2, 50, 4] {
-        there.leave(method, rows, options.clone()).unwrap();
-    }
-    right(method, 64);
-    for rows in [64, 1, 1, 30] {
-        there.leave(method, rows, RunOptions::new()).unwrap();
-        right_with(method, 65 - rows, &options);
-    }
-    // What the last call leaves is under way when the instance goes.
-    there.leave(method, 1, options).unwrap();
-}
-
 #[test]
 fn one_context_is_switched_in_order() {
     let sim = Sim::session(Config::seeded(0));
