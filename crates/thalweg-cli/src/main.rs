@@ -12,6 +12,7 @@ mod input;
 mod machine;
 mod npy;
 mod numbers;
+mod profiles;
 mod program;
 mod pytree;
 mod repeated;

@@ -93,12 +93,7 @@ impl Source {
 
     /// Loads the program and chooses the method: the one that is named, else `forward`, else the
     /// only one.
-    pub(crate) fn load(&self, runtime: &Runtime, method: Option<&str>) -> Result<Chosen> {
-        self.load_with(runtime, method, LoadOptions::new())
-    }
-
-    /// As [`Source::load`], with options.
-    pub(crate) fn load_with(
+    pub(crate) fn load(
         &self,
         runtime: &Runtime,
         method: Option<&str>,
@@ -125,6 +120,11 @@ impl Source {
         let case = self.case.as_ref()?;
         let call = case.calls.iter().find(|call| call.method == method)?;
         Some((case, call))
+    }
+
+    /// All recorded calls, if there are some.
+    pub(crate) fn recorded_calls(&self) -> Option<&[RecordedCall]> {
+        Some(&self.case.as_ref()?.calls)
     }
 
     /// The inputs for a method: those of the command line; without any, the recorded ones; without

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use thalweg::Value;
+use thalweg::{LoadOptions, Value};
 
 use super::Verdict;
 use super::timing::Times;
@@ -13,6 +13,7 @@ use crate::compare::difference;
 use crate::failure::{Failure, Result};
 use crate::input::{HELP, MADE_UP, Prepared, Spec};
 use crate::npy;
+use crate::profiles::Pinned;
 use crate::program::{Chosen, Source};
 use crate::summary::{summary, type_and_shape};
 use crate::text;
@@ -38,6 +39,8 @@ pub(crate) struct Arguments {
     /// Makes so many calls, and says how long they take; outputs are those of the first
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::at_least_one)]
     repeat: usize,
+    #[command(flatten)]
+    pinned: Pinned,
     /// How many threads operators may use [default: all]
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     threads: Option<usize>,
@@ -51,7 +54,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict>
 
 fn run_source(arguments: &Arguments, source: &Source, out: &mut dyn Write) -> Result<Verdict> {
     let runtime = super::runtime(arguments.threads);
-    let chosen = source.load(&runtime, arguments.method.as_deref())?;
+    let options = arguments.pinned.load_options(LoadOptions::new());
+    let chosen = source.load(&runtime, arguments.method.as_deref(), options)?;
     let prepared = source.inputs(&chosen, &arguments.inputs)?;
     let inputs = prepared.inputs()?;
     let path = source.path.display();

@@ -35,7 +35,12 @@ impl Times {
 
     /// The one that 99 of 100 calls do not exceed.
     pub(super) fn p99(&self) -> Duration {
-        let rank = (self.0.len() * 99).div_ceil(100);
+        self.percentile(99)
+    }
+
+    /// The one that so many of 100 calls do not exceed.
+    pub(super) fn percentile(&self, percent: usize) -> Duration {
+        let rank = (self.0.len() * percent).div_ceil(100);
         self.0
             .get(rank.saturating_sub(1))
             .copied()

@@ -15,6 +15,7 @@ use super::Verdict;
 use crate::compare::difference;
 use crate::failure::{Failure, Result, with_causes};
 use crate::fixture::{Case, RecordedCall, visit_cases};
+use crate::profiles::Pinned;
 use crate::repeated::change;
 use crate::text;
 
@@ -41,6 +42,8 @@ pub(crate) struct Arguments {
     /// twice, and compared with the recording alone]
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     repeat: Option<usize>,
+    #[command(flatten)]
+    pinned: Pinned,
     /// How many threads operators may use [default: all]
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     threads: Option<usize>,
@@ -66,7 +69,13 @@ pub(crate) fn verify(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdi
     for path in &arguments.paths {
         seen += visit_cases(path, &arguments.filter, &mut |name, folder| {
             let start = Instant::now();
-            let outcome = check_folder(&runtime, folder, arguments.repeat, &panics);
+            let outcome = check_folder(
+                &runtime,
+                folder,
+                arguments.repeat,
+                &arguments.pinned,
+                &panics,
+            );
             report.borrow_mut().add(name, &outcome, start)
         })?;
     }
@@ -98,17 +107,24 @@ fn check_folder(
     runtime: &Runtime,
     folder: &Path,
     repeat: Option<usize>,
+    pinned: &Pinned,
     panics: &PanicNotes,
 ) -> Outcome {
     // A panic is a bug, but one case's bug should not hide what becomes of the others.
-    catch_unwind(AssertUnwindSafe(|| check(runtime, folder, repeat)))
+    catch_unwind(AssertUnwindSafe(|| check(runtime, folder, repeat, pinned)))
         .unwrap_or_else(|_| Ok(Outcome::Failed(vec![panics.take()])))
         .unwrap_or_else(|failure| Outcome::Failed(vec![failure.message().to_string()]))
 }
 
-fn check(runtime: &Runtime, folder: &Path, repeat: Option<usize>) -> Result<Outcome> {
+fn check(
+    runtime: &Runtime,
+    folder: &Path,
+    repeat: Option<usize>,
+    pinned: &Pinned,
+) -> Result<Outcome> {
     let case = Case::read(folder)?;
-    let program = runtime.load_with(&case.program, &case.load_options())?;
+    let options = pinned.load_options(case.load_options());
+    let program = runtime.load_with(&case.program, &options)?;
     let missing = case
         .methods()
         .into_iter()
@@ -460,7 +476,7 @@ mod tests {
             .into();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/add");
         let panics = PanicNotes::keep();
-        let outcome = check_folder(&runtime, &folder, None, &panics);
+        let outcome = check_folder(&runtime, &folder, None, &Pinned::default(), &panics);
         drop(panics);
         let Outcome::Failed(failures) = outcome else {
             panic!("{outcome:?}");
@@ -497,7 +513,7 @@ mod tests {
         let loose = text.replace("\"tolerance\": 0,", "\"tolerance\": 0.1,");
         assert_ne!(text, loose);
         std::fs::write(record, loose).unwrap();
-        let check = |repeat| check(&runtime, folder.path(), repeat).unwrap();
+        let check = |repeat| check(&runtime, folder.path(), repeat, &Pinned::default()).unwrap();
         for repeat in [None, Some(1)] {
             let outcome = check(repeat);
             assert!(matches!(outcome, Outcome::Ok { .. }), "{outcome:?}");

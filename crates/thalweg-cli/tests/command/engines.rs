@@ -655,3 +655,163 @@ fn there_is_no_floor_without_engines_that_run() {
     let message = with_gpu(&["bench", "--floor", path(&program)]).refused();
     assert!(message.contains("not a TensorRT container"), "{message}");
 }
+
+/// A program with an engine with two profiles, and two recorded calls, of 4 rows and of 1.
+fn write_two_calls(folder: &Path) {
+    let calls = [4, 1].map(|rows| {
+        serde_json::json!({
+            "inputs": [{"file": format!("x{rows}.bin"), "dtype": "f32", "shape": [rows, 8]}],
+            "outputs": [{"file": format!("y{rows}.bin"), "dtype": "f32", "shape": [rows, 8]}],
+        })
+    });
+    let record = serde_json::json!({
+        "tolerance": 0, "rtol": 0, "stateful": false, "methods": {"forward": calls},
+    });
+    std::fs::write(folder.join("case.json"), record.to_string()).unwrap();
+    for rows in [4, 1] {
+        let bytes = |number: fn(f32) -> f32| -> Vec<u8> {
+            let numbers = (0..rows * 8u8).map(|x| number(x.into()));
+            numbers.flat_map(f32::to_le_bytes).collect()
+        };
+        std::fs::write(folder.join(format!("x{rows}.bin")), bytes(|x| x)).unwrap();
+        std::fs::write(
+            folder.join(format!("y{rows}.bin")),
+            bytes(|x| 3.0 * x + 1.0),
+        )
+        .unwrap();
+    }
+    let mut program = ProgramBuilder::new();
+    let mut method = MethodBuilder::new("forward");
+    let arena = method.arena(DeviceId {
+        kind: DeviceKind::Cuda,
+        index: 0,
+    });
+    let payload = program.payload(payload());
+    let delegate = method.delegate(NAME, payload, &[]);
+    let mut there = || {
+        let tensor = method.tensor_in(arena, ScalarType::Float, &[64, 8]);
+        if let Value::Tensor(tensor) = &mut method.edit().values[tensor as usize] {
+            tensor.dynamism = thalweg::format::ShapeDynamism::DynamicBound;
+        }
+        tensor
+    };
+    let (from, to) = (there(), there());
+    let x = method.dynamic_tensor(ScalarType::Float, &[64, 8]);
+    let y = method.dynamic_tensor(ScalarType::Float, &[64, 8]);
+    method.input(x);
+    method.call("et_copy::_h2d_copy.out", &[x, from, from]);
+    method.call_delegate(delegate, &[from, to]);
+    method.call("et_copy::_d2h_copy.out", &[to, y, y]);
+    method.output(y);
+    program.method(method);
+    let program = program.build().unwrap();
+    let bytes = program.to_bytes(&WriteOptions::default()).unwrap();
+    std::fs::write(folder.join("model.pte"), bytes).unwrap();
+}
+
+#[test]
+fn profiles_are_pinned_for_every_command_that_runs_and_what_is_not_there_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    write_two_calls(folder.path());
+    let case = path(folder.path());
+    for spec in ["0", "1", "forward=1", "forward:0=0", ":0=1", ":engine=1"] {
+        with_gpu(&["verify", "--profile", spec, case]).ok();
+        with_gpu(&["run", "--profile", spec, case]).ok();
+        with_gpu(&["bench", "--profile", spec, "--repeat", "2", case]).ok();
+    }
+    let floor = ["bench", "--floor", "--profile=1", "--repeat=5", case];
+    with_gpu(&floor).ok();
+    for (spec, text) in [
+        (
+            "2",
+            "delegate 0 (TensorRTBackend, `engine`) has profiles 0 to 1",
+        ),
+        ("decode=1", "method `decode`, which is not there"),
+        (":1=1", "delegate 1, which is not there"),
+        ("forward:layers=1", "delegate `layers` of method `forward`"),
+    ] {
+        let message = with_gpu(&["run", "--profile", spec, case]).refused();
+        assert!(message.contains(text), "{message}");
+    }
+    // Profile 0 takes 1 to 4 rows.
+    let wide = ["run", "--profile=0", "--input=zeros[5,8]", case];
+    let message = with_gpu(&wide).refused();
+    assert!(message.contains("profile 0 is pinned"), "{message}");
+    assert_eq!(with_gpu(&["run", "--profile", "x", case]).code, 2);
+}
+
+#[test]
+fn recorded_calls_take_turns_and_the_first_round_is_not_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    write_two_calls(folder.path());
+    let case = path(folder.path());
+    let json = with_gpu(&[
+        "bench",
+        "--alternate=0@1,1@0",
+        "--repeat=10",
+        "--warmup=1",
+        "--rounds=3",
+        "--json",
+        case,
+    ])
+    .json();
+    assert_eq!(json["options"]["rounds_not_counted"], 1);
+    let turns = json["programs"][0]["turns"].as_array().unwrap();
+    assert_eq!(turns.len(), 2);
+    assert_eq!(turns[0]["call"], "call 0: forward f32[4, 8], profile 1");
+    assert_eq!(turns[1]["call"], "call 1: forward f32[1, 8], profile 0");
+    for turn in turns {
+        let modes = turn["modes"].as_array().unwrap();
+        let names: Vec<_> = modes.iter().map(|mode| mode["mode"].clone()).collect();
+        assert_eq!(names, ["staying", "alternating", "one context"]);
+        for mode in modes {
+            assert_eq!(mode["calls"], 10);
+            let number = |name: &str| mode[name].as_f64().unwrap();
+            assert!(number("best_us") <= number("median_us"));
+            assert!(number("median_us") <= number("p90_us"));
+            assert!(number("p90_us") <= number("p99_us"));
+        }
+        assert_eq!(modes[0]["more_us"], 0.0);
+    }
+    let text = with_gpu(&[
+        "bench",
+        "--alternate",
+        "--repeat=2",
+        "--inputs=device",
+        "--outputs=device",
+        case,
+    ])
+    .ok();
+    assert!(text.contains("the first is not counted"), "{text}");
+    assert!(text.contains("call 1: forward f32[1, 8]"), "{text}");
+}
+
+#[test]
+fn turns_that_would_leave_nothing_to_measure_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    write_two_calls(folder.path());
+    let case = path(folder.path());
+    for (arguments, text) in [
+        (
+            &["--alternate", "--rounds=1"][..],
+            "one round leaves nothing to measure",
+        ),
+        (&["--alternate=0@1"], "nothing to alternate with"),
+        (
+            &["--alternate=0,2"],
+            "there is no call 2; the record has 2 calls",
+        ),
+        (&["--alternate=0@7,1@0"], "has profiles 0 to 1"),
+    ] {
+        let arguments: Vec<_> = ["bench"].iter().chain(arguments).copied().collect();
+        let message = with_gpu(&[&arguments[..], &[case]].concat()).refused();
+        assert!(message.contains(text), "{message}");
+    }
+    let program = folder.path().join("model.pte");
+    let message = with_gpu(&["bench", "--alternate", path(&program)]).refused();
+    assert!(message.contains("no recorded calls"), "{message}");
+    for conflict in ["--floor", "--method=forward", "--repeat=0"] {
+        let ran = with_gpu(&["bench", "--alternate", conflict, case]);
+        assert_eq!(ran.code, 2, "{}", ran.err);
+    }
+}

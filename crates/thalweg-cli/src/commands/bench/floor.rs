@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use thalweg::Value;
 use thalweg::cuda::Driver;
 use thalweg::tensorrt::{Around, Floor, NAME, Options, TensorRt, Watched};
-use thalweg::{Device, GraphUse, How, Input, Method, Output, RunOptions, Runtime, Value};
+use thalweg::{Device, GraphUse, How, Input, LoadOptions, Method, Output, RunOptions, Runtime};
 
 use super::place::{InputPlace, Placed};
 use super::{Arguments, devices, explained, micros, print_build, print_machine, timed};
@@ -112,9 +113,12 @@ pub(super) fn floor(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdic
 }
 
 fn measure(arguments: &Arguments, source: &Source) -> Result<Measured> {
-    let method = arguments.method.as_deref();
+    let load = |runtime: &Runtime| {
+        let options = arguments.pinned.load_options(LoadOptions::new());
+        source.load(runtime, arguments.method.as_deref(), options)
+    };
     // Without TensorRT, this says what is missing in a program without engines, too.
-    let chosen = source.load(&crate::commands::runtime(arguments.threads), method)?;
+    let chosen = load(&crate::commands::runtime(arguments.threads))?;
     if !chosen.info.backends.iter().any(|name| name == NAME) {
         return Err(Failure::new(format!(
             "method {} has no delegates of {NAME}, so there is no floor to measure",
@@ -131,12 +135,12 @@ fn measure(arguments: &Arguments, source: &Source) -> Result<Measured> {
         None => Runtime::builder(),
     };
     let runtime: Runtime = builder().backend(NAME, tensorrt).build().into();
-    let chosen = source.load(&runtime, method)?;
+    let chosen = load(&runtime)?;
     let prepared = source.inputs(&chosen, &arguments.specs)?;
     let mut instance = chosen.instance()?;
 
     let watching: Runtime = builder().backend(NAME, watched.clone()).build().into();
-    let outputs = call_watched(&source.load(&watching, method)?, &prepared)?;
+    let outputs = call_watched(&load(&watching)?, &prepared)?;
     let outputs: Vec<_> = outputs.iter().filter_map(bytes).collect();
     let inputs: Vec<_> = prepared.values.iter().filter_map(bytes).collect();
     let mut floor = watched.floor(&inputs, &outputs)?;

@@ -1,5 +1,6 @@
 //! `thalweg bench`: measures how long methods take.
 
+mod alternate;
 #[cfg(target_os = "linux")]
 mod floor;
 mod place;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use thalweg::{Device, Input, Method, RunOptions, Runtime, Schedule, Value};
 
+use self::alternate::{Turns, alternate};
 #[cfg(target_os = "linux")]
 use self::floor::floor;
 use self::place::{InputPlace, OutputPlace, Placed};
@@ -22,6 +24,7 @@ use super::timing::Times;
 use crate::failure::{Failure, Result};
 use crate::input::{HELP, Prepared, Spec};
 use crate::machine::{Machine, peak_memory};
+use crate::profiles::Pinned;
 use crate::program::Source;
 use crate::summary::type_and_shape;
 use crate::text;
@@ -48,6 +51,17 @@ pub(crate) struct Arguments {
     /// take with as little around them as possible is the floor of what the method can take
     #[arg(long, conflicts_with_all = ["inputs", "outputs", "shared_scratch"])]
     floor: bool,
+    /// Measures recorded calls of each program, each by itself and one after the other, in one process:
+    /// all of them, or those with these numbers, from 0 on, each with the profile that follows an @
+    #[arg(long, value_name = "CALL[@PROFILE],...", num_args = 0..=1, require_equals = true,
+          default_missing_value = "all",
+          conflicts_with_all = ["floor", "shared_scratch", "specs", "method"])]
+    alternate: Option<Turns>,
+    /// In how many rounds what alternates is measured; the first is not counted
+    #[arg(long, value_name = "N", default_value_t = 6, requires = "alternate")]
+    rounds: usize,
+    #[command(flatten)]
+    pinned: Pinned,
     /// Whether TensorRT engines share one scratch for each device
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = SharedScratch::Off,
           num_args = 0..=1, require_equals = true, default_missing_value = "on")]
@@ -106,6 +120,9 @@ pub(crate) fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdic
     if arguments.floor {
         return floor(arguments, out);
     }
+    if let Some(turns) = &arguments.alternate {
+        return alternate(arguments, turns, out);
+    }
     let looked = Looked::new(arguments.threads, arguments.shared_scratch);
     let mut all = Vec::new();
     for program in &arguments.programs {
@@ -128,7 +145,8 @@ fn measure(arguments: &Arguments, looked: &Looked, source: &Source) -> Result<Ve
     let runtime = &looked.runtime;
     let load = |shared| {
         let method = arguments.method.as_deref();
-        source.load_with(runtime, method, scratch::options(shared))
+        let options = arguments.pinned.load_options(scratch::options(shared));
+        source.load(runtime, method, options)
     };
     let variants = arguments.shared_scratch.variants();
     let chosen = variants.iter().map(|&shared| load(shared));
