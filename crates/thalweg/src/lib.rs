@@ -90,6 +90,12 @@ fn kernels() -> KernelRegistry {
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+/// So are those of the book.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/profiles.md")]
+#[doc = include_str!("../../../docs/scratch.md")]
+struct Book;
+
 #[cfg(test)]
 mod tests {
     use super::*;
