@@ -77,6 +77,8 @@ pub(super) struct State {
     pub(super) pending: VecDeque<(Recorded, Arc<Site>)>,
     /// The ends of switches to another profile, with their calls.
     switches: VecDeque<(Recorded, Arc<Site>)>,
+    /// Whether one was ever enqueued, or a part, so that [`Context::own`] says which profile it is of.
+    pub(super) switched: bool,
     pub(super) enqueues: u64,
     name: CString,
     profiler: usize,
@@ -144,6 +146,7 @@ impl Context {
                 aux_made: Vec::new(),
                 pending: VecDeque::new(),
                 switches: VecDeque::new(),
+                switched: false,
                 enqueues: 0,
                 name: CString::default(),
                 profiler: 0,
@@ -341,7 +344,9 @@ impl Context {
         });
         if let Some(enqueued) = enqueued {
             let switch = (enqueued, scope.site.clone());
-            self.state().switches.push_back(switch);
+            let mut state = self.state();
+            state.switched = true;
+            state.switches.push_back(switch);
         }
         copied.map_err(|Status(code)| {
             Refusal::Driver("copying what belongs to the profile".into(), code)

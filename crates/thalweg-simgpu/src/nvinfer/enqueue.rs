@@ -208,6 +208,7 @@ impl Context {
             scratch: (state.memory, used),
             weights: self.engine.weights(),
             own: (self.own, OWN),
+            profile: state.switched.then_some(state.profile as u8),
             tag: TAGS.fetch_add(1, Ordering::Relaxed),
             found: Mutex::default(),
         })

@@ -40,6 +40,8 @@ pub(super) struct Plan {
     pub(super) weights: (u64, u64),
     /// What the context has on the device, which changes with its profile.
     pub(super) own: (u64, u64),
+    /// The profile that it must be of, if it was ever changed.
+    pub(super) profile: Option<u8>,
     /// Tells the pattern of this enqueue from those of others.
     pub(super) tag: u64,
     /// The shapes that were found out on the device.
@@ -136,7 +138,17 @@ impl Plan {
         self.check_life(step);
         match step {
             Step::Begin => {
-                device.load(self.own.0, self.own.1)?;
+                let own = device.load(self.own.0, self.own.1)?;
+                if self
+                    .profile
+                    .is_some_and(|it| own.iter().any(|byte| *byte != it))
+                {
+                    let message = format!(
+                        "{} runs, although a switch to another profile has come only half way",
+                        self.label
+                    );
+                    report(ReportKind::Misuse, message, Vec::new());
+                }
                 let inputs = self.read_inputs(device)?;
                 let mut scratch = self.pattern(0, 0, self.scratch.1);
                 let digest = digest(&inputs);

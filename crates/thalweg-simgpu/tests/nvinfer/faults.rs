@@ -145,3 +145,48 @@ fn a_fault_is_logged_and_gives_what_failure_means() {
     setup.end();
     sim.assert_clean();
 }
+
+#[test]
+fn a_switch_that_has_come_half_way_is_seen_when_the_context_runs() {
+    let version = TensorRt::default();
+    let sim = Sim::session(Config::seeded(0));
+    // How many of the two copies run before one fails, and whether the switch is tried once more.
+    for (copies, again) in [(0, false), (1, false), (1, true), (2, false)] {
+        sim.reset(Config::seeded(0));
+        let mut spec = affine("half", version, 2.0, 1.0);
+        spec.profiles.push(spec.profiles[0].clone());
+        let setup = setup(version, &spec);
+        let context = setup.engine.context(2).unwrap();
+        let size = setup.engine.profile_memory(1);
+        let [x, y, scratch] = [16, 16, size as usize].map(crate::device);
+        crate::upload(x, &[1.0f32; 4]);
+        sim.faults(&[Fault::Call {
+            function: "cuMemcpyHtoDAsync".into(),
+            nth: copies + 1,
+            code: 2,
+        }]);
+        assert_eq!(context.set_profile(1, PER_THREAD), copies == 2);
+        sim.faults(&[]);
+        assert!(!again || context.set_profile(1, PER_THREAD));
+        assert!(context.set_shape("x", &[1, 4]));
+        context.set_memory(scratch, size);
+        assert!(context.set_address("x", x) && context.set_address("y", y));
+        assert!(context.enqueue(PER_THREAD), "{:?}", setup.logger.errors());
+        assert_eq!(crate::download::<f32>(y, 4), [3.0; 4]);
+        context.delete();
+        for memory in [x, y, scratch] {
+            assert_eq!(free(memory), OK);
+        }
+        setup.end();
+        let reports = sim.finish();
+        let half = reports.iter().filter(|it| it.message.contains("half way"));
+        assert_eq!(
+            half.count(),
+            usize::from(copies == 1 && !again),
+            "{reports:#?}"
+        );
+        if copies == 2 || again {
+            assert!(reports.is_empty(), "{reports:#?}");
+        }
+    }
+}
