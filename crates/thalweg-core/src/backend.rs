@@ -54,7 +54,7 @@ pub trait Delegate: Send + Sync {
     }
 
     /// How many profiles it was built with, of which a call uses one ([`Call::profile`]); zero, if it
-    /// knows of no such thing.
+    /// knows of no such thing. Whoever wraps another delegate passes this on, and the name.
     fn profile_count(&self) -> usize {
         0
     }

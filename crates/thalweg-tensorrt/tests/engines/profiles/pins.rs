@@ -5,19 +5,24 @@ use thalweg_core::{ErrorKind, Profile};
 
 #[test]
 fn a_pinned_profile_runs_though_a_lower_one_fits() {
-    on_every_machine(20, |driver| {
-        let mut method = two_profiles().method(driver).unwrap();
-        let pinned = |index: usize| RunOptions::new().profile(Profile::index(index));
-        let ((), lines) = traced(|| {
-            right_with(&mut method, 4, &pinned(1));
-            right_with(&mut method, 4, &pinned(0));
-            right_with(&mut method, 4, &pinned(1));
-            // It was the last one, and fits.
-            right(&mut method, 4);
-            right(&mut method, 3);
+    for single in [false, true] {
+        on_every_machine(20, |driver| {
+            let options = LoadOptions::new().backend_option(NAME, SINGLE_CONTEXT, single);
+            let program = two_profiles().load_with(driver, options).unwrap();
+            let mut method = program.method("forward").unwrap();
+            let pinned = |index: usize| RunOptions::new().profile(Profile::index(index));
+            let ((), lines) = traced(|| {
+                right_with(&mut method, 4, &pinned(1));
+                // The same shape, which the other profile has to be told all the same.
+                right_with(&mut method, 4, &pinned(0));
+                right_with(&mut method, 4, &pinned(1));
+                // It was the last one, and fits.
+                right(&mut method, 4);
+                right(&mut method, 3);
+            });
+            assert_eq!(profiles(&lines), [1, 0, 1, 0]);
         });
-        assert_eq!(profiles(&lines), [1, 0, 1, 0]);
-    });
+    }
 }
 
 #[test]
