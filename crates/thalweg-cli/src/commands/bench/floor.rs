@@ -212,7 +212,8 @@ fn loading(
     let (mut method, mut alone) = (Vec::new(), Vec::new());
     for number in 0..=LOADS.min(arguments.repeat) {
         let start = Instant::now();
-        let chosen = source.load(runtime, arguments.method.as_deref())?;
+        let options = arguments.pinned.load_options(LoadOptions::new());
+        let chosen = source.load(runtime, arguments.method.as_deref(), options)?;
         let instance = chosen.instance()?;
         let time = start.elapsed();
         drop((instance, chosen));
