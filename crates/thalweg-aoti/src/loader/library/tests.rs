@@ -1,0 +1,318 @@
+//! Libraries are loaded, and broken ones are not. Real ones come from the programs in the folder that
+//! the environment variable `THALWEG_TEST_PROGRAMS` names; a file that is read, but not loaded, is
+//! libgcc, which every process here has.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use object::LittleEndian as LE;
+use object::elf;
+use proptest::prelude::*;
+use thalweg_format::Program;
+
+use super::*;
+use crate::loader::image::Import;
+
+/// The functions that every compiled library has.
+const EXPORTED: [&CStr; 8] = [
+    c"AOTInductorModelContainerCreateWithDevice",
+    c"AOTInductorModelContainerDelete",
+    c"AOTInductorModelContainerRun",
+    c"AOTInductorModelContainerGetNumInputs",
+    c"AOTInductorModelContainerGetNumOutputs",
+    c"AOTInductorModelContainerGetNumConstants",
+    c"AOTInductorModelContainerGetConstantOriginalFQN",
+    c"AOTInductorModelContainerUpdateUserManagedConstantBufferPairs",
+];
+
+/// The libraries of all programs that there are, by name.
+fn real_libraries() -> BTreeMap<String, Vec<u8>> {
+    let mut libraries = BTreeMap::new();
+    let Some(folder) = std::env::var_os("THALWEG_TEST_PROGRAMS") else {
+        return libraries;
+    };
+    let mut folders = vec![PathBuf::from(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "pte") {
+                libraries.extend(libraries_of(&path));
+            }
+        }
+    }
+    assert!(
+        !libraries.is_empty(),
+        "THALWEG_TEST_PROGRAMS has no libraries"
+    );
+    libraries
+}
+
+fn libraries_of(path: &Path) -> Vec<(String, Vec<u8>)> {
+    let bytes = std::fs::read(path).unwrap();
+    let program = Program::parse(&bytes).unwrap();
+    let mut found = Vec::new();
+    for data in &program.named_data {
+        let bytes = &program.segments[data.segment as usize];
+        if bytes.starts_with(b"\x7fELF") {
+            found.push((format!("{} {}", path.display(), data.key), bytes.to_vec()));
+        }
+    }
+    found
+}
+
+fn libgcc() -> &'static [u8] {
+    static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
+    BYTES.get_or_init(|| {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let mut paths = maps
+            .lines()
+            .filter_map(|line| line.split_whitespace().nth(5));
+        let path = paths.find(|path| path.contains("libgcc_s.so")).unwrap();
+        std::fs::read(path).unwrap()
+    })
+}
+
+extern "C" fn stand_in() -> i32 {
+    0
+}
+
+/// Gives everything that is not the system's.
+fn provides(name: &str) -> Option<Provided> {
+    let ours = name.starts_with("aoti_") || name.starts_with("cu");
+    ours.then_some(Provided::Function(stand_in as *const () as u64))
+}
+
+fn load(bytes: &[u8]) -> Result<Library> {
+    // SAFETY: these libraries only set themselves up when they are loaded, and the tests call nothing
+    // of them.
+    unsafe { Library::load(bytes, provides) }
+}
+
+fn parse(bytes: &[u8]) -> Result<Image> {
+    Image::parse(bytes, Machine::here()?)
+}
+
+/// What the process has mapped, by name.
+fn mapped(name: &str) -> usize {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    maps.lines().filter(|line| line.contains(name)).count()
+}
+
+#[test]
+fn real_libraries_load_from_memory_and_go_again() {
+    for (name, bytes) in real_libraries() {
+        let library = load(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for function in EXPORTED {
+            library.required(function).unwrap();
+        }
+        assert!(mapped("memfd:thalweg-library") > 0);
+        // Nobody finds in the process what was loaded.
+        // SAFETY: the name is a string.
+        let global = unsafe { libc::dlsym(libc::RTLD_DEFAULT, EXPORTED[0].as_ptr()) };
+        assert!(global.is_null());
+        drop(library);
+        assert_eq!(mapped("memfd:thalweg-"), 0, "{name} stays loaded");
+    }
+}
+
+#[test]
+fn a_real_library_gets_all_its_imports_from_its_provider() {
+    for (name, bytes) in real_libraries() {
+        let image = parse(&bytes).unwrap();
+        let imports = image.imports().unwrap();
+        let named = |name: &str| imports.iter().find(|import| import.name == name);
+        assert!(named("aoti_torch_empty_strided").is_some(), "{name}");
+        assert!(named("cuLaunchKernel").is_some(), "{name}");
+        assert_eq!(
+            named("malloc").unwrap().version.as_ref().unwrap().1,
+            "libc.so.6"
+        );
+        let error = resolve(&imports, &image.needed().unwrap(), |_| None).unwrap_err();
+        for import in imports {
+            let ours = provides(&import.name).is_some();
+            assert_eq!(error.to_string().contains(&import.name), ours, "{import:?}");
+        }
+    }
+}
+
+#[test]
+fn a_library_that_was_cut_off_is_an_error() {
+    for (name, bytes) in real_libraries().into_iter().take(3) {
+        // All that is mapped lies in the first part.
+        let image = parse(&bytes).unwrap();
+        let end = image.end_of_memory();
+        for len in [0, 3, 63, 64, 100, 1000, end / 2, end - 1] {
+            parse(&bytes[..len]).map(|_| ()).unwrap_err();
+            load(&bytes[..len]).unwrap_err();
+        }
+        parse(&bytes[..end]).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+#[test]
+fn a_file_is_read_as_the_loader_reads_it() {
+    let image = parse(libgcc()).unwrap();
+    assert!(image.needed().unwrap().contains(&"libc.so.6"));
+    let imports = image.imports().unwrap();
+    let abort = imports
+        .iter()
+        .find(|import| import.name == "abort")
+        .unwrap();
+    let (version, library) = abort.version.clone().unwrap();
+    assert!(version.starts_with("GLIBC_2."), "{version}");
+    assert_eq!(library, "libc.so.6");
+    assert!(!abort.weak && !abort.data);
+    let finalize = |import: &&Import| import.name == "__cxa_finalize";
+    assert!(imports.iter().find(finalize).unwrap().weak);
+}
+
+#[test]
+fn the_copy_asks_for_less_than_the_library() {
+    for keeps_libc in [false, true] {
+        let mut bytes = libgcc().to_vec();
+        let other = parse(&bytes).unwrap().needed().unwrap()[0].to_string();
+        assert_eq!(other, "libc.so.6");
+        if keeps_libc {
+            // It needs a library of CUDA, too: in place of its own name.
+            let name = parse(&bytes).unwrap().own_name_entry().unwrap();
+            bytes[name..][..8].copy_from_slice(&(elf::DT_NEEDED.0 as u64).to_le_bytes());
+        }
+        let image = parse(&bytes).unwrap();
+        let keep = |library: &str| keeps_libc && library == "libc.so.6";
+        let bytes = image.rewritten(keep, "provider").unwrap();
+        let image = parse(&bytes).unwrap();
+        let needed = image.needed().unwrap();
+        assert!(needed.contains(&"provider"), "{needed:?}");
+        assert_eq!(needed.contains(&"libc.so.6"), keeps_libc, "{needed:?}");
+        assert!(image.wishes_only());
+        let imports = image.imports().unwrap();
+        let abort = imports
+            .iter()
+            .find(|import| import.name == "abort")
+            .unwrap();
+        // The provider has no versions; libc has.
+        assert_eq!(abort.version.is_some(), keeps_libc, "{abort:?}");
+    }
+}
+
+#[test]
+fn an_executable_stack_is_not_asked_for() {
+    let mut bytes = libgcc().to_vec();
+    let place = parse(&bytes).unwrap().stack_header().unwrap();
+    // The flags come behind the kind.
+    bytes[place + 4] |= elf::PF_X.0 as u8;
+    assert_ne!(
+        parse(&bytes).unwrap().stack_flags().unwrap() & elf::PF_X.0,
+        0
+    );
+    let image = parse(&bytes).unwrap();
+    let bytes = image.rewritten(|_| false, "provider").unwrap();
+    assert_eq!(
+        parse(&bytes).unwrap().stack_flags().unwrap() & elf::PF_X.0,
+        0
+    );
+}
+
+#[test]
+fn a_library_without_room_for_the_providers_name_is_refused() {
+    let refused = |keep: bool, name: &str| {
+        let image = parse(libgcc()).unwrap();
+        image.rewritten(|_| keep, name).unwrap_err().to_string()
+    };
+    assert!(refused(true, "provider").contains("there is no place for the name"));
+    assert!(refused(false, "a-very-long-name-of-a-provider").contains("no place"));
+}
+
+#[test]
+fn a_library_for_another_machine_is_refused() {
+    let here = Machine::here().unwrap();
+    let other = match here {
+        Machine::X86_64 => Machine::Aarch64,
+        Machine::Aarch64 => Machine::X86_64,
+    };
+    let error = Image::parse(libgcc(), other)
+        .map(|_| ())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains(&format!("is for {here}, and this is {other}")),
+        "{error}"
+    );
+    let mut bytes = libgcc().to_vec();
+    bytes[18..20].copy_from_slice(&243u16.to_le_bytes());
+    let error = load(&bytes).unwrap_err().to_string();
+    assert!(error.contains("another machine (number 243)"), "{error}");
+}
+
+#[test]
+fn headers_that_lie_are_errors() {
+    let with = |at: usize, value: &[u8]| {
+        let mut bytes = libgcc().to_vec();
+        bytes[at..][..value.len()].copy_from_slice(value);
+        parse(&bytes).map(|_| ()).unwrap_err().to_string()
+    };
+    assert!(with(0, b"MZ").contains("is no ELF file"));
+    assert!(with(4, &[1]).contains("64 bits"));
+    assert!(with(16, &[1, 0]).contains("its type is 1"));
+    assert!(with(32, &u64::MAX.to_le_bytes()).contains("the segments' headers"));
+    assert!(with(54, &[57]).contains("57 bytes each"));
+    assert!(with(56, &[0, 0]).contains("no dynamic section"));
+    let first = size_of::<elf::FileHeader64<LE>>();
+    // The first segment that is loaded comes first, after the header.
+    let size = first + 32;
+    assert!(with(size, &(1u64 << 40).to_le_bytes()).contains("segment 0 is said to be"));
+}
+
+#[test]
+fn names_are_as_long_as_the_name_that_they_replace() {
+    let first = unique_name();
+    let second = unique_name();
+    assert_eq!(first.len(), "libcuda.so.1".len());
+    assert_ne!(first, second);
+    assert_eq!(digits(36 * 36 + 35, 5), "0010z");
+}
+
+/// A place in the parts of a file that say where things are.
+fn somewhere() -> impl Strategy<Value = usize> {
+    let image = parse(libgcc()).unwrap();
+    let places = image.places_that_matter();
+    any::<prop::sample::Index>().prop_map(move |index| {
+        let (start, len) = places[index.index(places.len())];
+        start + index.index(len.max(1))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn a_damaged_file_is_read_and_changed_within_its_bounds(
+        changes in prop::collection::vec((somewhere(), any::<[u8; 4]>(), 1usize..5), 1..6),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let mut bytes = libgcc().to_vec();
+        for (at, value, len) in changes {
+            let end = (at + len).min(bytes.len());
+            bytes[at..end].copy_from_slice(&value[..end - at]);
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        if let Ok(image) = parse(&bytes) {
+            let _ = image.needed();
+            let _ = image.imports();
+            if let Ok(changed) = image.rewritten(|_| false, "provider") {
+                prop_assert_eq!(changed.len(), bytes.len());
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_a_library_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let bytes = [&libgcc()[..20], &bytes].concat();
+        let _ = parse(&bytes);
+    }
+}
