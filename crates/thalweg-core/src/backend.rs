@@ -146,13 +146,24 @@ impl DelegateSpec<'_> {
         self.data.get(key)
     }
 
+    /// The same, to be kept for longer than the load: it keeps the file that the data is in.
+    pub fn shared_named_data(&self, key: &str) -> Option<Payload> {
+        let (file, range) = self.data.find(key)?;
+        file.bytes().get(range.clone())?;
+        Some(Payload {
+            file: file.clone(),
+            range,
+        })
+    }
+
     /// The options that the caller gave when the program was loaded.
     pub fn options(&self) -> &BackendOptions {
         self.options
     }
 }
 
-/// The payload of a delegate, with the file that it lies in. Cheap to clone.
+/// The payload of a delegate, or other data of a program, with the file that it lies in. Cheap to
+/// clone.
 #[derive(Clone)]
 pub struct Payload {
     file: FileBytes,
