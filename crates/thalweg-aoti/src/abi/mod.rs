@@ -1,0 +1,41 @@
+//! What libraries and this crate call of each other.
+//!
+//! A compiled library calls PyTorch's C interface, CUDA's runtime, and the driver; [`provided`] has
+//! all of that. This crate calls the library's model container ([`container`]). Nothing here panics
+//! into C, and what goes wrong in a function that a library calls becomes the error of the call of the
+//! library ([`session`]).
+#![allow(
+    non_snake_case,
+    reason = "functions have the names that libraries import them by"
+)]
+
+mod container;
+mod copies;
+mod driver;
+mod guards;
+mod load;
+mod modules;
+mod numbers;
+mod places;
+mod provided;
+mod runtime;
+mod session;
+mod stream;
+mod tensor;
+mod tensors;
+mod unsupported;
+
+pub(crate) use container::{Container, Entry, Functions, Lent};
+pub(crate) use copies::{copy, copy_on_host, copy_storage};
+pub(crate) use driver::Table;
+pub(crate) use load::load;
+pub(crate) use modules::Modules;
+pub(crate) use places::Place;
+pub(crate) use provided::provided;
+pub(crate) use session::Session;
+pub(crate) use stream::borrow;
+pub(crate) use tensor::{Storage, Tensor, Where};
+
+#[cfg(all(test, target_os = "linux"))]
+#[allow(unsafe_code, reason = "functions are called as libraries call them")]
+mod tests;

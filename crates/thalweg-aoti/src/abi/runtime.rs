@@ -1,0 +1,327 @@
+//! The functions of CUDA's runtime, over the driver and the device's primary context.
+//!
+//! There is no other runtime beside this one. What the real one does on the default stream of a
+//! thread or device, this one does on the stream of the call, so that all of a call is in order.
+//!
+//! Since CUDA 11 codes of the runtime are those of the driver.
+#![allow(
+    unsafe_code,
+    reason = "libraries pass handles and pointers, which are passed on to the driver; each block \
+              says why it is right"
+)]
+
+use std::cell::Cell;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ptr;
+
+use super::driver::{Code, INVALID_VALUE, NOBODY_CALLS, NOT_READY, UNKNOWN};
+use super::session::{self, Session};
+
+type Handle = *mut c_void;
+
+thread_local! {
+    /// The code of the last call of this thread that failed, until it is asked for.
+    static LAST: Cell<Code> = const { Cell::new(0) };
+}
+
+/// Does what a function of the runtime is to do, and remembers how it went.
+fn do_it(function: &str, f: impl FnOnce(&Session<'_>) -> Code) -> Code {
+    let code = session::with(|session| {
+        let code = f(session);
+        if code != 0 && code != NOT_READY {
+            session.fail(session.driver.error(function, code));
+        }
+        code
+    });
+    let code = code.unwrap_or(NOBODY_CALLS);
+    // That something is not over yet is an answer, but the real one remembers it as well.
+    if code != 0 {
+        LAST.set(code);
+    }
+    code
+}
+
+/// The last failure of this thread. A failure of what ran on the device is the answer to everything
+/// from then on, and so to this, however often it is asked for.
+fn last_failure(forget: bool) -> Code {
+    let code = LAST.get();
+    if forget && code != 0 {
+        let stays = session::with(|session| {
+            // SAFETY: the stream is there during the call.
+            let now = unsafe { (session.driver.stream_query)(session.raw_stream) };
+            now == code && code != NOT_READY
+        });
+        if stays != Some(true) {
+            LAST.set(0);
+        }
+    }
+    code
+}
+
+pub(super) extern "C" fn cudaGetLastError() -> Code {
+    last_failure(true)
+}
+
+pub(super) extern "C" fn cudaPeekAtLastError() -> Code {
+    last_failure(false)
+}
+
+macro_rules! texts {
+    ($($name:ident: $function:ident, $unknown:literal)*) => {$(
+        pub(super) extern "C" fn $name(code: Code) -> *const c_char {
+            let text = session::with(|session| {
+                let mut text = ptr::null();
+                // SAFETY: the driver writes a pointer to text that stays, or none.
+                let answer = unsafe { (session.driver.$function)(code, &raw mut text) };
+                (answer == 0 && !text.is_null()).then_some(text)
+            });
+            text.flatten().unwrap_or($unknown.as_ptr())
+        }
+    )*};
+}
+
+texts! {
+    cudaGetErrorName: error_name, c"cudaErrorUnknown"
+    cudaGetErrorString: error_text, c"unrecognized error code"
+}
+
+/// Those among the functions below that put something on a stream, or make one wait.
+const ENQUEUES: [&str; 3] = ["cudaMallocAsync", "cudaMemsetAsync", "cudaStreamWaitEvent"];
+
+/// Functions that are one of the driver's.
+macro_rules! passed_on {
+    ($($name:ident($($argument:ident: $type:ty),*) = $function:ident($($given:expr),*);)*) => {$(
+        pub(super) unsafe extern "C" fn $name($($argument: $type),*) -> Code {
+            do_it(stringify!($name), |session| {
+                if ENQUEUES.contains(&stringify!($name)) {
+                    session.enqueues();
+                }
+                // SAFETY: the library's arguments, as the driver takes them; the device is current.
+                unsafe { (session.driver.$function)($($given),*) }
+            })
+        }
+    )*};
+}
+
+passed_on! {
+    cudaMallocAsync(pointer: *mut u64, len: usize, stream: Handle) = mem_alloc_async(pointer, len, stream);
+    cudaMallocHost(pointer: *mut Handle, len: usize) = mem_host_alloc(pointer, len, 0);
+    cudaHostAlloc(pointer: *mut Handle, len: usize, flags: c_uint) = mem_host_alloc(pointer, len, flags);
+    cudaMemsetAsync(to: u64, value: c_int, len: usize, stream: Handle) = memset_async(to, value as u8, len, stream);
+    cudaStreamCreate(stream: *mut Handle) = stream_create(stream, 0, 0);
+    cudaStreamCreateWithFlags(stream: *mut Handle, flags: c_uint) = stream_create(stream, flags, 0);
+    cudaStreamCreateWithPriority(stream: *mut Handle, flags: c_uint, priority: c_int) = stream_create(stream, flags, priority);
+    cudaStreamQuery(stream: Handle) = stream_query(stream);
+    cudaStreamSynchronize(stream: Handle) = stream_synchronize(stream);
+    cudaStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint) = stream_wait_event(stream, event, flags);
+    cudaStreamIsCapturing(stream: Handle, status: *mut c_int) = stream_is_capturing(stream, status);
+    cudaEventCreate(event: *mut Handle) = event_create(event, 0);
+    cudaEventCreateWithFlags(event: *mut Handle, flags: c_uint) = event_create(event, flags);
+    cudaEventQuery(event: Handle) = event_query(event);
+    cudaEventSynchronize(event: Handle) = event_synchronize(event);
+    cudaEventElapsedTime(milliseconds: *mut f32, start: Handle, end: Handle) = event_elapsed(milliseconds, start, end);
+    cudaDeviceSynchronize() = context_synchronize();
+    cudaGetDeviceCount(count: *mut c_int) = device_count(count);
+    cudaDeviceGetAttribute(value: *mut c_int, attribute: c_int, device: c_int) = device_attribute(value, attribute, device);
+}
+
+pub(super) unsafe extern "C" fn cudaEventRecord(event: Handle, stream: Handle) -> Code {
+    do_it("cudaEventRecord", |session| {
+        let stream = session.recorded_on(stream);
+        // SAFETY: the library's event, and a stream that is there during the call.
+        unsafe { (session.driver.event_record)(event, stream) }
+    })
+}
+
+/// Functions that end something.
+///
+/// Libraries call them from destructors, of which some throw if they fail, and that is the end of the
+/// process. What they could not end, nobody else can either; so it is said in the log, and the library
+/// does not learn of it.
+macro_rules! ends {
+    ($($name:ident($($argument:ident: $type:ty),*) = $function:ident, unless $nothing:expr;)*) => {$(
+        pub(super) unsafe extern "C" fn $name($($argument: $type),*) -> Code {
+            if $nothing {
+                return 0;
+            }
+            let code = session::with(|session| {
+                session.enqueues();
+                // SAFETY: the library's own, which it gives up; the device is current.
+                let code = unsafe { (session.driver.$function)($($argument),*) };
+                if code != 0 {
+                    let error = session.driver.error(stringify!($name), code);
+                    tracing::warn!("for a compiled library, {error}");
+                }
+                code
+            });
+            if code.is_none() {
+                tracing::warn!("`{}` has nothing to work on: the device is lost", stringify!($name));
+            }
+            0
+        }
+    )*};
+}
+
+ends! {
+    cudaFree(pointer: u64) = mem_free, unless pointer == 0;
+    cudaFreeAsync(pointer: u64, stream: Handle) = mem_free_async, unless pointer == 0;
+    cudaFreeHost(pointer: Handle) = mem_free_host, unless pointer.is_null();
+    cudaStreamDestroy(stream: Handle) = stream_destroy, unless stream.is_null();
+    cudaEventDestroy(event: Handle) = event_destroy, unless event.is_null();
+}
+
+pub(super) unsafe extern "C" fn cudaMalloc(pointer: *mut u64, len: usize) -> Code {
+    do_it("cudaMalloc", |session| {
+        if pointer.is_null() {
+            return INVALID_VALUE;
+        }
+        // SAFETY: the library's place for the address; the device is current.
+        unsafe {
+            if len == 0 {
+                // The driver refuses to allocate nothing; the runtime does it.
+                *pointer = 0;
+                return 0;
+            }
+            (session.driver.mem_alloc)(pointer, len)
+        }
+    })
+}
+
+/// On the host something is only there when this returns; on a device it is there for all that
+/// follows.
+pub(super) unsafe extern "C" fn cudaMemcpy(to: u64, from: u64, len: usize, kind: c_int) -> Code {
+    /// From the device to the device.
+    const ON_DEVICE: c_int = 3;
+    const TO_DEVICE: c_int = 1;
+    do_it("cudaMemcpy", |session| {
+        if len == 0 {
+            return 0;
+        }
+        session.enqueues();
+        let (driver, stream) = (session.driver, session.raw_stream);
+        // SAFETY: the library's memory. The driver has read memory of the host that is not pinned
+        // when it returns; for all other memory of the host this waits.
+        unsafe {
+            let code = (driver.memcpy_async)(to, from, len, stream);
+            let over = kind == ON_DEVICE || (kind == TO_DEVICE && !is_known(session, from));
+            if code != 0 || over {
+                return code;
+            }
+            (driver.stream_synchronize)(stream)
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn cudaMemcpyAsync(
+    to: u64,
+    from: u64,
+    len: usize,
+    _kind: c_int,
+    stream: Handle,
+) -> Code {
+    do_it("cudaMemcpyAsync", |session| match len {
+        0 => 0,
+        len => {
+            session.enqueues();
+            // SAFETY: the library's memory, as the driver takes it.
+            unsafe { (session.driver.memcpy_async)(to, from, len, stream) }
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn cudaMemset(to: u64, value: c_int, len: usize) -> Code {
+    do_it("cudaMemset", |session| match len {
+        0 => 0,
+        len => {
+            session.enqueues();
+            // SAFETY: the library's memory.
+            unsafe { (session.driver.memset_async)(to, value as u8, len, session.raw_stream) }
+        }
+    })
+}
+
+pub(super) unsafe extern "C" fn cudaGetDevice(device: *mut c_int) -> Code {
+    do_it("cudaGetDevice", |session| {
+        if device.is_null() {
+            return INVALID_VALUE;
+        }
+        // SAFETY: the library's place for the number.
+        unsafe { *device = session.device.ordinal() };
+        0
+    })
+}
+
+/// A library is on one device, so that this changes nothing.
+pub(super) extern "C" fn cudaSetDevice(device: c_int) -> Code {
+    /// There is no such device.
+    const INVALID_DEVICE: Code = 101;
+    do_it("cudaSetDevice", |session| {
+        if device == session.device.ordinal() {
+            0
+        } else {
+            INVALID_DEVICE
+        }
+    })
+}
+
+/// What is known of memory, as the runtime says it.
+#[repr(C)]
+pub(super) struct PointerAttributes {
+    kind: c_int,
+    device: c_int,
+    device_pointer: u64,
+    host_pointer: u64,
+}
+
+pub(super) unsafe extern "C" fn cudaPointerGetAttributes(
+    attributes: *mut PointerAttributes,
+    pointer: u64,
+) -> Code {
+    /// Numbers of the driver's attributes.
+    const MEMORY_TYPE: c_int = 2;
+    const DEVICE: c_int = 9;
+    /// How the runtime calls kinds of memory, in the order of the driver's numbers.
+    const KINDS: [c_int; 3] = [0, 1, 2];
+    do_it("cudaPointerGetAttributes", |session| {
+        if attributes.is_null() {
+            return INVALID_VALUE;
+        }
+        let ask = |attribute| {
+            let mut answer: c_int = 0;
+            // SAFETY: the driver writes a number of four bytes for these attributes.
+            let code = unsafe {
+                (session.driver.pointer_attribute)((&raw mut answer).cast(), attribute, pointer)
+            };
+            (code == 0).then_some(answer)
+        };
+        let known = ask(MEMORY_TYPE).and_then(|kind| KINDS.get(usize::try_from(kind).ok()?));
+        let kind = known.copied().unwrap_or(0);
+        let device = ask(DEVICE).filter(|_| kind != 0).unwrap_or(-2);
+        let of_device = if kind == 2 { pointer } else { 0 };
+        let of_host = if kind == 2 { 0 } else { pointer };
+        // SAFETY: the library's place for the answer. Newer versions have more room behind these.
+        unsafe {
+            *attributes = PointerAttributes {
+                kind,
+                device,
+                device_pointer: of_device,
+                host_pointer: of_host,
+            };
+        }
+        0
+    })
+}
+
+/// Whether the driver knows memory: pinned, or of a device.
+fn is_known(session: &Session<'_>, pointer: u64) -> bool {
+    const MEMORY_TYPE: c_int = 2;
+    let mut answer: c_int = 0;
+    // SAFETY: the driver writes a number of four bytes for this attribute.
+    let code = unsafe {
+        (session.driver.pointer_attribute)((&raw mut answer).cast(), MEMORY_TYPE, pointer)
+    };
+    code == 0 && answer != 0
+}
+
+/// What functions that are not here give back.
+pub(super) const NOT_SUPPORTED: Code = UNKNOWN;

@@ -1,0 +1,372 @@
+//! A delegate: a library, and the constants that it runs with.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use thalweg_core::{
+    Delegate, DelegateInstance, DelegateSpec, Payload as Bytes, Result, bail, ensure,
+};
+use thalweg_cuda::{DeviceBuffer, Event, Stream};
+
+use crate::abi::{Container, Entry, Lent, Storage, Tensor, Where, copy_on_host, copy_storage};
+use crate::backend::lock;
+use crate::compiled::Compiled;
+use crate::constants::{Loaded, Storages, ended};
+use crate::instance::Instance;
+use crate::payload::{Constant, Constants, Payload};
+
+/// A delegate that is a compiled library.
+pub(crate) struct LibraryDelegate(Arc<Prepared>);
+
+/// A library with its constants.
+pub(crate) struct Prepared {
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+    constants: Source,
+    entries: Vec<Entry>,
+    /// The container that the library was asked with. The first instance takes it.
+    spare: Mutex<Option<Held>>,
+    pub(crate) compiled: Arc<Compiled>,
+}
+
+/// Where constants come from, and those that are shared.
+enum Source {
+    /// Each from a storage of its own, by its name in the model.
+    Named(HashMap<String, Named>),
+    /// All from one piece of data, in a container that is there only to have them, in the order of the
+    /// library.
+    Blob {
+        tensors: Vec<Tensor>,
+        /// What the data is ready after.
+        ready: Option<Event>,
+        _container: Held,
+        /// The container remembers where it was.
+        _blob: Bytes,
+    },
+    /// There are none.
+    Nothing,
+}
+
+/// A constant of the program.
+struct Named {
+    constant: Constant,
+    bytes: Bytes,
+    /// `None` if each instance has its own.
+    shared: Option<Arc<Loaded>>,
+}
+
+/// A container, which is deleted when this is dropped.
+pub(crate) struct Held {
+    container: Option<Container>,
+    compiled: Arc<Compiled>,
+}
+
+/// What an instance has of its own.
+pub(crate) struct Own {
+    /// Goes first: it uses the others.
+    pub(crate) held: Held,
+    _lent: Lent,
+    _loaded: Vec<Arc<Loaded>>,
+    _buffers: Vec<DeviceBuffer>,
+    /// What must be over before the first call.
+    pub(crate) ready: Vec<Event>,
+    /// Whether the library will still compute constants, in its first run: none, then.
+    pub(crate) folds_nothing: bool,
+}
+
+impl LibraryDelegate {
+    /// Prepares a library for a delegate: begins to upload its constants.
+    pub(crate) fn load(
+        compiled: Arc<Compiled>,
+        payload: &Payload,
+        spec: &DelegateSpec<'_>,
+        storages: &Storages,
+    ) -> Result<Self> {
+        let spare = Held::new(&compiled)?;
+        let stream = Stream::per_thread(&compiled.on.device);
+        let session = compiled.session(&stream)?;
+        let functions = &compiled.functions;
+        let (counts, entries) = {
+            let container = spare.get()?;
+            (
+                container.counts(functions, &session)?,
+                container.constants(functions, &session)?,
+            )
+        };
+        session.finish()?;
+        let (inputs, outputs) = counts;
+        let constants = match &payload.constants {
+            Constants::Named(constants) => {
+                Source::named(constants, &entries, spec, storages, &compiled)?
+            }
+            Constants::Blob { key } => Source::blob(key, &entries, spec, &compiled)?,
+        };
+        Ok(Self(Arc::new(Prepared {
+            inputs,
+            outputs,
+            constants,
+            entries,
+            spare: Mutex::new(Some(spare)),
+            compiled,
+        })))
+    }
+}
+
+impl Delegate for LibraryDelegate {
+    fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
+        Ok(Box::new(Instance::new(self.0.clone())?))
+    }
+}
+
+impl Source {
+    fn named(
+        constants: &[Constant],
+        entries: &[Entry],
+        spec: &DelegateSpec<'_>,
+        storages: &Storages,
+        compiled: &Compiled,
+    ) -> Result<Self> {
+        let mut named = HashMap::new();
+        for constant in constants {
+            let Some(bytes) = spec.shared_named_data(&constant.storage) else {
+                bail!(
+                    MissingData,
+                    "there is no data `{}`, which the constant `{}` is in; it belongs to a data file \
+                     of the program",
+                    constant.storage,
+                    constant.name
+                );
+            };
+            ensure!(
+                bytes.len() as u64 == constant.storage_bytes,
+                InvalidProgram,
+                "the data `{}` has {} bytes, and the constant `{}` is said to be in {}",
+                constant.storage,
+                bytes.len(),
+                constant.name,
+                constant.storage_bytes
+            );
+            let entry = entries.iter().find(|entry| entry.original == constant.name);
+            // What the model may change is each instance's own; what it has no use for stays.
+            let shared = match entry {
+                Some(entry) if !entry.buffer => {
+                    Some(storages.get(&bytes, constant, &compiled.on)?)
+                }
+                _ => None,
+            };
+            let entry = Named {
+                constant: constant.clone(),
+                bytes,
+                shared,
+            };
+            named.insert(constant.name.clone(), entry);
+        }
+        for entry in entries.iter().filter(|entry| !entry.folded) {
+            ensure!(
+                named.contains_key(&entry.original),
+                InvalidProgram,
+                "the compiled library uses the constant `{}`, which the delegate does not name",
+                entry.original
+            );
+        }
+        Ok(Self::Named(named))
+    }
+
+    fn blob(
+        key: &str,
+        entries: &[Entry],
+        spec: &DelegateSpec<'_>,
+        compiled: &Arc<Compiled>,
+    ) -> Result<Self> {
+        let count = entries.iter().filter(|entry| !entry.folded).count();
+        if count == 0 {
+            return Ok(Self::Nothing);
+        }
+        let Some(blob) = spec.shared_named_data(key) else {
+            bail!(
+                MissingData,
+                "there is no data `{key}`, which would be the {count} constants of the compiled \
+                 library; it belongs to a data file of the program"
+            );
+        };
+        let mut held = Held::new(compiled)?;
+        let stream = Stream::per_thread(&compiled.on.device);
+        let session = compiled.session(&stream)?;
+        let container = held.get_mut()?;
+        let tensors = container.load_blob(&compiled.functions, &session, &blob);
+        session.finish()?;
+        let tensors = tensors?;
+        ensure!(
+            tensors.len() == count,
+            Delegate,
+            "the compiled library has {count} constants, and made {} of its data",
+            tensors.len()
+        );
+        Ok(Self::Blob {
+            tensors,
+            ready: ended(stream.work()?)?,
+            _container: held,
+            _blob: blob,
+        })
+    }
+}
+
+impl Prepared {
+    /// What another instance runs the library with.
+    pub(crate) fn own(&self) -> Result<Own> {
+        let spare = lock(&self.spare).take();
+        let mut held = match spare {
+            Some(held) => held,
+            None => Held::new(&self.compiled)?,
+        };
+        let mut constants = Vec::new();
+        let mut loaded = Vec::new();
+        let mut buffers = Vec::new();
+        let mut ready = Vec::new();
+        let entries = self.entries.iter().filter(|entry| !entry.folded);
+        match &self.constants {
+            Source::Nothing => {}
+            Source::Named(named) => {
+                for entry in entries {
+                    let Some(named) = named.get(&entry.original) else {
+                        bail!(Internal, "the constant `{}` is gone", entry.original);
+                    };
+                    let storage = named.storage(&self.compiled)?;
+                    constants.push((entry.name.clone(), storage.tensor(&named.constant)?));
+                    ready.extend(storage.ready().cloned());
+                    loaded.push(storage);
+                }
+            }
+            Source::Blob {
+                tensors,
+                ready: event,
+                ..
+            } => {
+                ready.extend(event.clone());
+                for (entry, tensor) in entries.zip(tensors) {
+                    let tensor = match (entry.buffer, tensor.storage.on) {
+                        (false, _) => tensor.clone(),
+                        (true, Where::Host) => copy_on_host(tensor)?,
+                        (true, Where::Device(_)) => {
+                            let (tensor, buffer, event) = self.copy(tensor, event.as_ref())?;
+                            buffers.push(buffer);
+                            ready.extend(event);
+                            tensor
+                        }
+                    };
+                    constants.push((entry.name.clone(), tensor));
+                }
+            }
+        }
+        let lent = Lent::new(constants);
+        let functions = &self.compiled.functions;
+        let stream = Stream::per_thread(&self.compiled.on.device);
+        let folded = self.entries.iter().any(|entry| entry.folded);
+        if folded {
+            // They are computed from the others.
+            for event in &ready {
+                stream.wait(event)?;
+            }
+        }
+        let session = self.compiled.session(&stream)?;
+        let container = held.get_mut()?;
+        container.use_constants(functions, &session, &lent)?;
+        if folded {
+            container.fold(functions, &session)?;
+        }
+        session.finish()?;
+        Ok(Own {
+            held,
+            _lent: lent,
+            _loaded: loaded,
+            _buffers: buffers,
+            ready,
+            folds_nothing: !folded,
+        })
+    }
+
+    /// A copy of a constant of the blob, for one instance.
+    fn copy(
+        &self,
+        tensor: &Tensor,
+        after: Option<&Event>,
+    ) -> Result<(Tensor, DeviceBuffer, Option<Event>)> {
+        let on = &self.compiled.on;
+        let stream = Stream::per_thread(&on.device);
+        if let Some(event) = after {
+            stream.wait(event)?;
+        }
+        let bytes = tensor.storage.bytes;
+        let buffer =
+            DeviceBuffer::new(&stream, usize::try_from(bytes.max(1)).unwrap_or(usize::MAX))?;
+        let mut work = stream.work()?;
+        work.writes(&buffer)?;
+        let place = Where::Device(on.device.ordinal());
+        let storage = Arc::new(Storage::lent(buffer.address(), bytes, place));
+        let copy = tensor.in_storage(storage);
+        copy_storage(&on.device, &copy.storage, &tensor.storage, &stream)?;
+        let event = ended(work)?;
+        Ok((copy, buffer, event))
+    }
+}
+
+impl Named {
+    fn storage(&self, compiled: &Compiled) -> Result<Arc<Loaded>> {
+        match &self.shared {
+            Some(shared) => Ok(shared.clone()),
+            None => {
+                let on_device = self.constant.on_device;
+                let loaded = Loaded::new(self.bytes.clone(), on_device, &compiled.on)?;
+                Ok(Arc::new(loaded))
+            }
+        }
+    }
+}
+
+impl Held {
+    /// A new container.
+    pub(crate) fn new(compiled: &Arc<Compiled>) -> Result<Self> {
+        let stream = Stream::per_thread(&compiled.on.device);
+        let session = compiled.session(&stream)?;
+        let container = Container::new(&compiled.functions, &session)?;
+        // From here on it is deleted, whatever happens.
+        let held = Self {
+            container: Some(container),
+            compiled: compiled.clone(),
+        };
+        session.finish()?;
+        Ok(held)
+    }
+
+    fn get(&self) -> Result<&Container> {
+        match &self.container {
+            Some(container) => Ok(container),
+            None => bail!(Internal, "a container is used after it was deleted"),
+        }
+    }
+
+    pub(crate) fn get_mut(&mut self) -> Result<&mut Container> {
+        match &mut self.container {
+            Some(container) => Ok(container),
+            None => bail!(Internal, "a container is used after it was deleted"),
+        }
+    }
+}
+
+impl Drop for Held {
+    /// Whoever had it has waited for what it did.
+    fn drop(&mut self) {
+        let Some(container) = self.container.take() else {
+            return;
+        };
+        let compiled = &self.compiled;
+        let stream = Stream::per_thread(&compiled.on.device);
+        // What fails once may work the second time; on a device that is lost, nothing does.
+        let session = compiled.session(&stream);
+        let session = session.or_else(|_| compiled.session(&stream)).ok();
+        container.delete(&compiled.functions, session.as_ref());
+        if let Some(Err(error)) = session.map(crate::abi::Session::finish) {
+            tracing::debug!("after a container was deleted: {error}");
+        }
+    }
+}
