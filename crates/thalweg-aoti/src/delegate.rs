@@ -13,6 +13,7 @@ use crate::backend::lock;
 use crate::compiled::Compiled;
 use crate::constants::{Loaded, Storages, ended};
 use crate::instance::Instance;
+use crate::omit::{Rule, omitted};
 use crate::payload::{Constant, Constants, Payload};
 
 /// A delegate that is a compiled library.
@@ -149,7 +150,7 @@ impl Source {
             let entry = entries.iter().find(|entry| entry.original == constant.name);
             // What the model may change is each instance's own; what it has no use for stays.
             let shared = match entry {
-                Some(entry) if !entry.buffer => {
+                Some(entry) if !entry.buffer || omitted(Rule::OwnBuffers) => {
                     Some(storages.get(&bytes, constant, &compiled.on)?)
                 }
                 _ => None,
@@ -244,7 +245,8 @@ impl Prepared {
             } => {
                 ready.extend(event.clone());
                 for (entry, tensor) in entries.zip(tensors) {
-                    let tensor = match (entry.buffer, tensor.storage.on) {
+                    let own = entry.buffer && !omitted(Rule::OwnBuffers);
+                    let tensor = match (own, tensor.storage.on) {
                         (false, _) => tensor.clone(),
                         (true, Where::Host) => copy_on_host(tensor)?,
                         (true, Where::Device(_)) => {

@@ -25,8 +25,16 @@ mod constants;
 mod delegate;
 mod instance;
 mod loader;
+#[allow(
+    unreachable_pub,
+    reason = "public for tests, where there is the switch"
+)]
+mod omit;
 mod payload;
 mod shared;
 
 pub use backend::{CudaBackend, NAME};
+#[cfg(any(test, feature = "omissions"))]
+#[doc(hidden)]
+pub use omit::{Omission, Rule, omit};
 pub use payload::{Constant, Constants, Payload};

@@ -174,7 +174,26 @@ impl Image {
         self.share_no_symbols()?;
         self.allow_unloading()?;
         self.need_provider(keep, provider)?;
+        self.keep_what_is_mapped()?;
         Ok(self.bytes)
+    }
+
+    /// What lies behind the last part that becomes memory (the table of sections, symbols for
+    /// debuggers) nobody looks at; it is often the larger part.
+    fn keep_what_is_mapped(&mut self) -> Result<()> {
+        let header: &mut Header = at_mut(&mut self.bytes, 0)?;
+        header.e_shoff.set(LE, 0);
+        header.e_shnum.set(LE, 0);
+        header.e_shstrndx.set(LE, elf::SHN_UNDEF);
+        let end = self.end_of_memory().max(self.segment_headers.end);
+        self.bytes.truncate(end);
+        Ok(())
+    }
+
+    /// Where the last byte of the file that becomes memory ends.
+    pub(crate) fn end_of_memory(&self) -> usize {
+        let ends = self.segments.iter().map(|segment| segment.file.end);
+        ends.max().unwrap_or(0)
     }
 
     /// The linker says that a library's stack must be executable if one of its parts did not say
@@ -641,12 +660,6 @@ fn usize_of(value: u64, what: &str) -> Result<usize> {
 /// What tests look at.
 #[cfg(test)]
 impl Image {
-    /// Where the last byte of the file that becomes memory ends.
-    pub(crate) fn end_of_memory(&self) -> usize {
-        let ends = self.segments.iter().map(|segment| segment.file.end);
-        ends.max().unwrap_or(0)
-    }
-
     /// Whether every version is only wished for.
     pub(crate) fn wishes_only(&self) -> bool {
         self.versions.iter().all(|need| {

@@ -305,7 +305,7 @@ proptest! {
             let _ = image.needed();
             let _ = image.imports();
             if let Ok(changed) = image.rewritten(|_| false, "provider") {
-                prop_assert_eq!(changed.len(), bytes.len());
+                prop_assert!(changed.len() <= bytes.len());
             }
         }
     }

@@ -1,0 +1,449 @@
+//! Programs with delegates whose kernels the stand-in of the driver computes: libraries of our own, of
+//! the shape of AOTInductor's.
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+
+mod answers;
+mod faults;
+mod omissions;
+mod refusals;
+mod sharing;
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use thalweg_aoti::{CudaBackend, NAME};
+use thalweg_aoti_sample::{COUNT, MAGIC, NO_KERNEL, Recipe, TWICE, UNSUPPORTED, WEIGHT};
+use thalweg_core::{
+    DeviceId, DeviceKind, KernelRegistry, LoadOptions, Method, Program, Result, RunOptions,
+    Runtime, Tensor,
+};
+use thalweg_cuda::Driver;
+use thalweg_format::ShapeDynamism;
+use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
+use thalweg_simgpu::{Config, KernelFault, Launch, Sim};
+
+const UPLOAD: &str = "et_copy::_h2d_copy.out";
+const DOWNLOAD: &str = "et_copy::_d2h_copy.out";
+
+/// How a delegate's payload is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    /// As ExecuTorch 1.4 writes it: all constants in one blob.
+    Blob,
+    /// As 1.5 does: each constant by name.
+    Named,
+}
+
+/// A step of a program. Values are numbered: the inputs, then the result of each step.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A delegate, by its recipe's number, on values.
+    Delegate(usize, Vec<usize>),
+    /// An operator of the CPU.
+    Relu(usize),
+}
+
+/// A program of some steps, on tensors of one shape. The last step's result is the output.
+#[derive(Clone)]
+struct Model {
+    recipes: Vec<Recipe>,
+    steps: Vec<Step>,
+    form: Form,
+    inputs: usize,
+    /// The largest sizes.
+    sizes: Vec<u32>,
+    dynamic: bool,
+    /// Whether delegates have their arguments on the host.
+    on_host: bool,
+    methods: Vec<&'static str>,
+}
+
+/// A recipe without constants.
+fn affine(scale: f32, shift: f32) -> Recipe {
+    Recipe {
+        magic: MAGIC,
+        scale,
+        shift,
+        inputs: 1,
+        parts: 0,
+        weight_len: 0,
+    }
+}
+
+/// The weight that every delegate with one has, and that of each element.
+fn weight(recipe: &Recipe) -> Vec<f32> {
+    (0..recipe.weight_len).map(|i| 0.5 * i as f32).collect()
+}
+
+/// What counts start from.
+const START: f32 = 10.0;
+
+impl Model {
+    /// One delegate.
+    fn new(recipe: Recipe, form: Form) -> Self {
+        let inputs = recipe.inputs as usize;
+        Self {
+            recipes: vec![recipe],
+            steps: vec![Step::Delegate(0, (0..inputs).collect())],
+            form,
+            inputs,
+            sizes: vec![8, 4],
+            dynamic: false,
+            on_host: false,
+            methods: vec!["forward"],
+        }
+    }
+
+    /// Three delegates, one of them twice, two that take the same value, and operators of the CPU in
+    /// between.
+    fn mixed(form: Form) -> Self {
+        let weighted = Recipe {
+            parts: WEIGHT,
+            weight_len: 4,
+            ..affine(2.0, -20.0)
+        };
+        let sum = Recipe {
+            inputs: 2,
+            parts: TWICE,
+            ..affine(0.5, 1.0)
+        };
+        Self {
+            recipes: vec![weighted, sum, affine(-1.0, 3.0)],
+            steps: vec![
+                Step::Delegate(0, vec![0]),
+                Step::Delegate(2, vec![1]),
+                Step::Relu(1),
+                Step::Delegate(1, vec![2, 3]),
+                Step::Delegate(0, vec![4]),
+                Step::Delegate(1, vec![5, 1]),
+                Step::Relu(6),
+                Step::Delegate(2, vec![7]),
+            ],
+            ..Self::new(weighted, form)
+        }
+    }
+
+    /// What the program computes of its inputs, in its `runs`-th run of an instance.
+    fn expected(&self, inputs: &[&Tensor], runs: u32) -> Vec<f32> {
+        let mut values: Vec<Vec<f32>> = inputs
+            .iter()
+            .map(|input| input.data::<f32>().unwrap().to_vec())
+            .collect();
+        for step in &self.steps {
+            let value = match step {
+                Step::Relu(value) => values[*value].iter().map(|x| x.max(0.0)).collect(),
+                Step::Delegate(recipe, arguments) => {
+                    let recipe = &self.recipes[*recipe];
+                    let weight = weight(recipe);
+                    let of = |i: usize| {
+                        let mut y = recipe.scale * values[arguments[0]][i] + recipe.shift;
+                        if let Some(second) = arguments.get(1) {
+                            y += values[*second][i];
+                        }
+                        if recipe.parts & WEIGHT != 0 {
+                            y += weight[i % weight.len()];
+                        }
+                        if recipe.parts & COUNT != 0 {
+                            y += START + runs as f32;
+                        }
+                        y
+                    };
+                    (0..values[0].len()).map(of).collect()
+                }
+            };
+            values.push(value);
+        }
+        values.pop().unwrap()
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.bytes_with(library)
+    }
+
+    fn bytes_with(&self, library: impl Fn(&Recipe) -> Vec<u8>) -> Vec<u8> {
+        let mut program = ProgramBuilder::new();
+        let mut payloads = Vec::new();
+        let mut has_weight = false;
+        for (index, recipe) in self.recipes.iter().enumerate() {
+            program.named(format!("library{index}"), library(recipe));
+            let mut constants = Vec::new();
+            if recipe.parts & WEIGHT != 0 {
+                constants.push(("weight", "storage:weight".to_string(), weight(recipe)));
+            }
+            if recipe.parts & COUNT != 0 {
+                constants.push(("count", format!("storage:{index}:count"), vec![START]));
+            }
+            let payload = match self.form {
+                Form::Blob => {
+                    let all = constants.iter().flat_map(|constant| &constant.2);
+                    let blob: Vec<u8> = all.flat_map(|x| x.to_le_bytes()).collect();
+                    if !blob.is_empty() {
+                        program.named(format!("blob{index}"), blob);
+                    }
+                    format!("library{index}\nblob{index}").into_bytes()
+                }
+                Form::Named => {
+                    for (name, storage, values) in &constants {
+                        // All weights are the same.
+                        if *name != "weight" || !std::mem::replace(&mut has_weight, true) {
+                            let bytes: Vec<u8> =
+                                values.iter().flat_map(|x| x.to_le_bytes()).collect();
+                            program.named(storage.clone(), bytes);
+                        }
+                    }
+                    named_payload(&format!("library{index}"), &constants)
+                }
+            };
+            payloads.push(program.payload(payload));
+        }
+        for name in &self.methods {
+            let mut method = MethodBuilder::new(*name);
+            let arena = (!self.on_host).then(|| {
+                method.arena(DeviceId {
+                    kind: DeviceKind::Cuda,
+                    index: 0,
+                })
+            });
+            let specs: [(&str, &[u8]); 2] = [
+                ("method_name", name.as_bytes()),
+                ("target_device", b"cuda:0"),
+            ];
+            let delegates: Vec<_> = payloads
+                .iter()
+                .map(|payload| method.delegate(NAME, *payload, &specs))
+                .collect();
+            let host = |method: &mut MethodBuilder| match self.dynamic {
+                true => method.dynamic_tensor(ScalarType::Float, &self.sizes),
+                false => method.tensor(ScalarType::Float, &self.sizes),
+            };
+            let device = |method: &mut MethodBuilder, arena| {
+                let tensor = method.tensor_in(arena, ScalarType::Float, &self.sizes);
+                if self.dynamic
+                    && let Value::Tensor(tensor) = &mut method.edit().values[tensor as usize]
+                {
+                    tensor.dynamism = ShapeDynamism::DynamicBound;
+                }
+                tensor
+            };
+            let mut values = Vec::new();
+            for _ in 0..self.inputs {
+                let input = host(&mut method);
+                method.input(input);
+                values.push(input);
+            }
+            for step in &self.steps {
+                let result = host(&mut method);
+                match step {
+                    Step::Relu(value) => {
+                        method.call("aten::relu.out", &[values[*value], result, result]);
+                    }
+                    Step::Delegate(delegate, arguments) => {
+                        let mut places = Vec::new();
+                        for argument in arguments {
+                            places.push(match arena {
+                                Some(arena) => {
+                                    let place = device(&mut method, arena);
+                                    method.call(UPLOAD, &[values[*argument], place, place]);
+                                    place
+                                }
+                                None => values[*argument],
+                            });
+                        }
+                        let output = arena.map(|arena| device(&mut method, arena));
+                        places.push(output.unwrap_or(result));
+                        method.call_delegate(delegates[*delegate], &places);
+                        if let Some(output) = output {
+                            method.call(DOWNLOAD, &[output, result, result]);
+                        }
+                    }
+                }
+                values.push(result);
+            }
+            method.output(values.pop().unwrap());
+            program.method(method);
+        }
+        let program = program.build().unwrap();
+        program.to_bytes(&WriteOptions::default()).unwrap()
+    }
+
+    fn load(&self, driver: &Driver) -> Result<Program> {
+        load(&CudaBackend::new(driver)?, driver, self.bytes())
+    }
+
+    fn method(&self, driver: &Driver) -> Result<Method> {
+        self.load(driver)?.method("forward")
+    }
+}
+
+/// A payload as ExecuTorch 1.5 writes it.
+fn named_payload(library: &str, constants: &[(&str, String, Vec<f32>)]) -> Vec<u8> {
+    let text = |text: &str| [&(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
+    let mut bytes = [b"ETCUDAFQN3", &*text(library)].concat();
+    bytes.extend((constants.len() as u32).to_le_bytes());
+    for (name, storage, values) in constants {
+        bytes.extend(text(name));
+        bytes.extend(text(storage));
+        bytes.extend((values.len() as u64 * 4).to_le_bytes());
+        bytes.extend(6i32.to_le_bytes());
+        bytes.extend(1i32.to_le_bytes());
+        bytes.extend(0i64.to_le_bytes());
+        bytes.extend(1u32.to_le_bytes());
+        bytes.extend((values.len() as i64).to_le_bytes());
+        bytes.extend(1i64.to_le_bytes());
+    }
+    bytes
+}
+
+/// The library that follows a recipe.
+fn library(recipe: &Recipe) -> Vec<u8> {
+    static LIBRARY: OnceLock<Vec<u8>> = OnceLock::new();
+    let library = LIBRARY.get_or_init(|| std::fs::read(library_path()).unwrap());
+    let places = library.windows(MAGIC.len()).enumerate();
+    // The text is in the library's code, too, where nothing reads it.
+    let places: Vec<_> = places
+        .filter(|(place, bytes)| {
+            *bytes == MAGIC && library[place + 16..].starts_with(&1f32.to_ne_bytes())
+        })
+        .map(|(place, _)| place)
+        .collect();
+    let [place] = places[..] else {
+        panic!("the library has {} recipes", places.len());
+    };
+    let mut library = library.clone();
+    let recipe = recipe.bytes();
+    library[place..place + recipe.len()].copy_from_slice(&recipe);
+    library
+}
+
+/// Where cargo puts the library: beside the test.
+fn library_path() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let places = program.ancestors().skip(1).take(3);
+    let found = places
+        .flat_map(|place| [place.join("deps"), place.to_owned()])
+        .map(|place| place.join("libthalweg_aoti_sample.so"))
+        .find(|path| path.is_file());
+    found.unwrap_or_else(|| {
+        panic!(
+            "no libthalweg_aoti_sample.so beside {}; `cargo build -p thalweg-aoti-sample` makes it",
+            program.display()
+        )
+    })
+}
+
+fn load(backend: &CudaBackend, driver: &Driver, bytes: Vec<u8>) -> Result<Program> {
+    load_with(backend, driver, bytes, &LoadOptions::new())
+}
+
+fn load_with(
+    backend: &CudaBackend,
+    driver: &Driver,
+    bytes: Vec<u8>,
+    options: &LoadOptions,
+) -> Result<Program> {
+    let mut kernels = KernelRegistry::new();
+    thalweg_kernels::register(&mut kernels)?;
+    let mut runtime = Runtime::builder()
+        .kernels(&kernels)
+        .backend(NAME, backend.clone());
+    for ordinal in 0..driver.device_count()? {
+        runtime = runtime.device(Arc::new(driver.device(ordinal)?));
+    }
+    runtime.build().load_bytes(bytes, options)
+}
+
+/// A session whose machines know the library's kernels.
+fn session() -> Sim {
+    type Result = std::result::Result<(), KernelFault>;
+    fn count(launch: &Launch<'_>, index: usize) -> std::result::Result<usize, KernelFault> {
+        Ok(launch.argument::<i64>(index)? as usize)
+    }
+    fn affine(launch: &Launch<'_>) -> Result {
+        let count = count(launch, 2)?;
+        let (scale, shift) = (launch.argument::<f32>(3)?, launch.argument::<f32>(4)?);
+        let from = launch.read::<f32>(launch.argument(1)?, count)?;
+        let to = launch.write::<f32>(launch.argument(0)?, count)?;
+        to.iter_mut()
+            .zip(from)
+            .for_each(|(to, from)| *to = scale * from + shift);
+        Ok(())
+    }
+    fn add(launch: &Launch<'_>) -> Result {
+        let count = count(launch, 2)?;
+        let from = launch.read::<f32>(launch.argument(1)?, count)?;
+        let to = launch.update::<f32>(launch.argument(0)?, count)?;
+        to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+        Ok(())
+    }
+    fn add_row(launch: &Launch<'_>) -> Result {
+        let count = count(launch, 2)?;
+        let len = launch.argument::<f32>(3)? as usize;
+        let row = launch.read::<f32>(launch.argument(1)?, len)?;
+        let to = launch.update::<f32>(launch.argument(0)?, count)?;
+        to.iter_mut()
+            .zip(row.iter().cycle())
+            .for_each(|(to, from)| *to += from);
+        Ok(())
+    }
+    fn add_one(launch: &Launch<'_>) -> Result {
+        launch.update::<f32>(launch.argument(0)?, 1)?[0] += 1.0;
+        Ok(())
+    }
+    fn add_first(launch: &Launch<'_>) -> Result {
+        let count = count(launch, 2)?;
+        let first = launch.read::<f32>(launch.argument(1)?, 1)?[0];
+        let to = launch.update::<f32>(launch.argument(0)?, count)?;
+        to.iter_mut().for_each(|to| *to += first);
+        Ok(())
+    }
+    fn copy(launch: &Launch<'_>) -> Result {
+        let count = count(launch, 2)?;
+        let from = launch.read::<f32>(launch.argument(1)?, count)?;
+        let to = launch.write::<f32>(launch.argument(0)?, count)?;
+        to.copy_from_slice(from);
+        Ok(())
+    }
+    let sim = Sim::session(Config::seeded(0));
+    sim.register_kernel("affine", &[8, 8, 8, 4, 4], affine);
+    sim.register_kernel("add", &[8, 8, 8], add);
+    sim.register_kernel("add_row", &[8, 8, 8, 4], add_row);
+    sim.register_kernel("add_one", &[8, 8], add_one);
+    sim.register_kernel("add_first", &[8, 8, 8], add_first);
+    sim.register_kernel("copy", &[8, 8, 8], copy);
+    sim
+}
+
+/// Numbers from `start` on.
+fn numbers(start: i32, sizes: &[usize]) -> Tensor {
+    let count: usize = sizes.iter().product();
+    let data: Vec<f32> = (0..count as i32).map(|x| (start + x) as f32).collect();
+    Tensor::from_slice(&data, sizes).unwrap()
+}
+
+fn run(method: &mut Method, inputs: &[&Tensor]) -> Result<Vec<f32>> {
+    run_with(method, inputs, &RunOptions::new())
+}
+
+fn run_with(method: &mut Method, inputs: &[&Tensor], options: &RunOptions<'_>) -> Result<Vec<f32>> {
+    let sizes = inputs[0].sizes().to_vec();
+    let inputs: Vec<_> = inputs.iter().map(|tensor| (*tensor).into()).collect();
+    let outputs = method.run_with(&inputs, options)?;
+    let output = outputs.tensor(0)?;
+    assert_eq!(output.sizes(), sizes);
+    Ok(output.data::<f32>()?.to_vec())
+}
+
+fn open() -> Driver {
+    Driver::open(Some(Sim::path())).unwrap()
+}
+
+/// Runs a test once for each seed, each time as a new machine, after which nothing may be reported.
+fn on_every_machine(seeds: u64, test: impl Fn(&Driver)) {
+    let sim = session();
+    for seed in 0..seeds {
+        sim.reset(Config::seeded(seed));
+        test(&open());
+        let reports = sim.finish();
+        assert!(reports.is_empty(), "seed {seed}: {reports:#?}");
+    }
+}
