@@ -13,6 +13,8 @@ pub(crate) fn add(builder: RuntimeBuilder) -> RuntimeBuilder {
         thalweg_tensorrt::NAME,
         tensorrt::FoundTensorRt::new(driver.clone()),
     );
+    #[cfg(feature = "aoti")]
+    let builder = builder.backend(thalweg_aoti::NAME, compiled::FoundCuda::new(driver.clone()));
     builder.device_source(CudaDevices(driver))
 }
 
@@ -76,6 +78,32 @@ mod tensorrt {
     }
 
     impl Backend for FoundTensorRt {
+        fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
+            self.0.get()?.load(spec)
+        }
+
+        fn available(&self) -> Result<()> {
+            self.0.get().map(drop)
+        }
+    }
+}
+
+#[cfg(feature = "aoti")]
+mod compiled {
+    use super::{Arc, Driver, Found, Result};
+    use thalweg_aoti::CudaBackend;
+    use thalweg_core::{Backend, Delegate, DelegateSpec};
+
+    /// What compiled CUDA libraries run on, if the machine has a driver.
+    pub(super) struct FoundCuda(Found<CudaBackend>);
+
+    impl FoundCuda {
+        pub(super) fn new(driver: Arc<Found<Driver>>) -> Self {
+            Self(Found::new(move || CudaBackend::new(driver.get()?)))
+        }
+    }
+
+    impl Backend for FoundCuda {
         fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
             self.0.get()?.load(spec)
         }

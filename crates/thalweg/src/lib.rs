@@ -32,6 +32,10 @@ pub use thalweg_format as format;
 #[cfg(all(feature = "cuda", target_os = "linux"))]
 pub use thalweg_cuda as cuda;
 
+/// Compiled CUDA libraries: the backend, and payloads of its delegates.
+#[cfg(all(feature = "aoti", target_os = "linux"))]
+pub use thalweg_aoti as aoti;
+
 /// TensorRT engines: finding TensorRT, and looking at engines.
 #[cfg(all(feature = "tensorrt", target_os = "linux"))]
 pub use thalweg_tensorrt as tensorrt;
