@@ -90,6 +90,30 @@ fn a_weight_is_uploaded_once_whatever_the_number_of_delegates() {
 }
 
 #[test]
+fn a_library_goes_with_the_last_that_uses_it() {
+    let loaded = || {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        maps.contains("memfd:thalweg-library")
+    };
+    let model = counting(Form::Blob);
+    let sim = session();
+    {
+        let driver = open();
+        let program = model.load(&driver).unwrap();
+        let mut first = program.method("forward").unwrap();
+        let second = program.method("forward").unwrap();
+        let x = numbers(0, &[8, 4]);
+        drop(second);
+        assert_eq!(run(&mut first, &[&x]).unwrap(), model.expected(&[&x], 1));
+        drop(first);
+        assert!(loaded());
+        drop(program);
+        assert!(!loaded());
+    }
+    sim.assert_clean();
+}
+
+#[test]
 fn a_library_that_was_unloaded_can_be_loaded_again() {
     let model = counting(Form::Blob);
     on_every_machine(5, |driver| {

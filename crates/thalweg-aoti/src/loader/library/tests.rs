@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use object::LittleEndian as LE;
 use object::elf;
@@ -13,6 +13,7 @@ use thalweg_format::Program;
 
 use super::*;
 use crate::loader::image::Import;
+use crate::loader::provider::Export;
 
 /// The functions that every compiled library has.
 const EXPORTED: [&CStr; 8] = [
@@ -74,8 +75,30 @@ fn libgcc() -> &'static [u8] {
     })
 }
 
+/// The library that tests make, which cargo puts beside them.
+fn sample() -> Vec<u8> {
+    let program = std::env::current_exe().unwrap();
+    let places = program.ancestors().skip(1).take(3);
+    let path = places
+        .flat_map(|place| [place.join("deps"), place.to_owned()])
+        .map(|place| place.join("libthalweg_aoti_sample.so"))
+        .find(|path| path.is_file());
+    std::fs::read(path.expect("`cargo build -p thalweg-aoti-sample` makes the library")).unwrap()
+}
+
 extern "C" fn stand_in() -> i32 {
     0
+}
+
+/// For tests that load, of which one looks at what is loaded.
+fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static LOADING: Mutex<()> = Mutex::new(());
+    LOADING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What no library may be bound to.
+extern "C" fn decoy() -> i32 {
+    1
 }
 
 /// Gives everything that is not the system's.
@@ -102,6 +125,7 @@ fn mapped(name: &str) -> usize {
 
 #[test]
 fn real_libraries_load_from_memory_and_go_again() {
+    let _alone = one_at_a_time();
     for (name, bytes) in real_libraries() {
         let library = load(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
         for function in EXPORTED {
@@ -115,6 +139,70 @@ fn real_libraries_load_from_memory_and_go_again() {
         drop(library);
         assert_eq!(mapped("memfd:thalweg-"), 0, "{name} stays loaded");
     }
+}
+
+#[test]
+fn a_library_is_bound_to_what_it_is_given_whatever_the_process_has() {
+    let _alone = one_at_a_time();
+    // As if the process had CUDA's runtime, for all to see.
+    let export = Export {
+        name: "cudaGetDevice".into(),
+        what: Provided::Function(decoy as *const () as u64),
+    };
+    let everywhere = emit(Machine::here().unwrap(), "libcudart.so.13", &[export]).unwrap();
+    let file = tempfile(&everywhere);
+    let path = format!("/proc/self/fd/{}\0", std::os::fd::AsRawFd::as_raw_fd(&file));
+    // SAFETY: the object has nothing that runs when it is loaded.
+    let handle = unsafe { libc::dlopen(path.as_ptr().cast(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+    assert!(!handle.is_null());
+    // SAFETY: the name is a string, and the handle is the process's.
+    let seen = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"cudaGetDevice".as_ptr()) };
+    assert!(!seen.is_null());
+    for _ in 0..3 {
+        let library = load(&sample()).unwrap();
+        let create = library.required(EXPORTED[0]).unwrap();
+        let delete = library.required(EXPORTED[1]).unwrap();
+        let mut container = std::ptr::null_mut::<c_void>();
+        // SAFETY: the functions have these types; what they call of the stand-in takes anything.
+        unsafe {
+            type Create =
+                unsafe extern "C" fn(*mut *mut c_void, usize, *const u8, *const u8) -> i32;
+            type Delete = unsafe extern "C" fn(*mut c_void) -> i32;
+            let create: Create = std::mem::transmute(create);
+            let delete: Delete = std::mem::transmute(delete);
+            let none = std::ptr::null();
+            assert_eq!(create(&raw mut container, 1, none, none), 0);
+            assert_eq!(delete(container), 0);
+        }
+    }
+    // SAFETY: opened above, and closed once.
+    unsafe { libc::dlclose(handle) };
+}
+
+fn tempfile(bytes: &[u8]) -> std::fs::File {
+    use std::io::Write;
+    use std::os::fd::FromRawFd;
+    // SAFETY: the name is a string, and the file is nobody else's.
+    let mut file = unsafe {
+        let file = libc::memfd_create(c"decoy".as_ptr(), libc::MFD_CLOEXEC);
+        assert!(file >= 0);
+        std::fs::File::from_raw_fd(file)
+    };
+    file.write_all(bytes).unwrap();
+    file
+}
+
+#[test]
+fn a_library_of_our_own_gets_its_imports_and_goes_again() {
+    let image = parse(&sample()).unwrap();
+    let error = resolve(&image.imports().unwrap(), &image.needed().unwrap(), |_| {
+        None
+    });
+    let error = error.unwrap_err().to_string();
+    for name in ["aoti_torch_empty_strided", "cudaMalloc", "cuLaunchKernel"] {
+        assert!(error.contains(name), "{error}");
+    }
+    assert!(!error.contains("memcpy"), "{error}");
 }
 
 #[test]
