@@ -5,7 +5,7 @@ use super::thalweg;
 #[test]
 fn backends_that_this_build_lacks_are_named_with_the_reason() {
     let out = thalweg(&["doctor"]).ok();
-    assert!(out.contains("this build has no CudaBackend"), "{out}");
+    assert!(out.contains("this build has no XnnpackBackend"), "{out}");
 }
 
 #[test]

@@ -251,7 +251,8 @@ fn the_doctor_says_which_devices_there_are_and_that_tensorrt_works_there() {
     assert!(tensorrt["version"].as_str().unwrap().starts_with("10."));
     assert_eq!(tensorrt["flavor"], "TensorRT");
     assert_eq!(tensorrt["works_on"], "cuda:0");
-    let backend = &report["backends"][0];
+    let mut backends = report["backends"].as_array().unwrap().iter();
+    let backend = backends.find(|backend| backend["name"] == NAME).unwrap();
     assert_eq!(
         (&backend["name"], &backend["works"]),
         (&NAME.into(), &true.into())
@@ -274,7 +275,8 @@ fn the_doctor_names_every_place_and_says_how_to_get_what_is_missing() {
         let advice = report[library]["advice"].as_str().unwrap();
         assert!(advice.contains("install"), "{advice}");
     }
-    let backend = &report["backends"][0];
+    let mut backends = report["backends"].as_array().unwrap().iter();
+    let backend = backends.find(|backend| backend["name"] == NAME).unwrap();
     assert_eq!(
         (&backend["name"], &backend["works"]),
         (&NAME.into(), &false.into())
