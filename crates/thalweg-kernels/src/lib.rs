@@ -23,6 +23,7 @@
 //! variants, with PyTorch's results.
 #![deny(unsafe_code)]
 
+mod attention;
 mod broadcast;
 mod cast;
 mod compute;
@@ -32,9 +33,12 @@ mod copying;
 mod creation;
 mod dims;
 mod dispatch;
+mod distances;
 mod elements;
 mod float;
+mod fourier;
 mod gating;
+mod hadamard;
 mod indexing;
 mod layout;
 mod moves;
@@ -48,23 +52,47 @@ mod prims;
 mod products;
 mod promotion;
 mod quantized;
+mod random;
 mod reductions;
+mod sampling;
 mod shapes;
 mod softmax;
 mod sorting;
 mod strided;
+#[cfg(test)]
+mod testing;
 mod upsampling;
 
 use thalweg_core::{KernelRegistry, Result};
 
 /// Adds every operator of this crate to a registry.
 ///
+/// The random operators of the registry draw from one generator, which the system seeds when the
+/// first of them runs.
+///
 /// # Errors
 /// None that a caller can cause: signatures are fixed, and a test reads them all.
 pub fn register(registry: &mut KernelRegistry) -> Result<()> {
+    register_all(registry, None)
+}
+
+/// The same, with a seed for the random operators: what calls draw, one after another, is the same
+/// for every registry with that seed.
+///
+/// # Errors
+/// As for [`register`].
+pub fn register_seeded(registry: &mut KernelRegistry, seed: u64) -> Result<()> {
+    register_all(registry, Some(seed))
+}
+
+fn register_all(registry: &mut KernelRegistry, seed: Option<u64>) -> Result<()> {
+    attention::register(registry)?;
     convolution::register(registry)?;
     creation::register(registry)?;
+    distances::register(registry)?;
+    fourier::register(registry)?;
     gating::register(registry)?;
+    hadamard::register(registry)?;
     indexing::register(registry)?;
     normalization::register(registry)?;
     pointwise::register(registry)?;
@@ -72,7 +100,9 @@ pub fn register(registry: &mut KernelRegistry) -> Result<()> {
     prims::register(registry)?;
     products::register(registry)?;
     quantized::register(registry)?;
+    random::register(registry, seed)?;
     reductions::register(registry)?;
+    sampling::register(registry)?;
     shapes::register(registry)?;
     softmax::register(registry)?;
     sorting::register(registry)?;

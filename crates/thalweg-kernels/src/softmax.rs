@@ -120,7 +120,7 @@ fn row<R: Exp>(kind: Kind, data: &[R], out: &mut [R]) {
     }
 }
 
-fn maximum<R: Exp>(data: &[R]) -> R {
+pub(crate) fn maximum<R: Exp>(data: &[R]) -> R {
     let larger = |a: R, b: R| if b > a { b } else { a };
     let mut max = [R::neg_infinity(); WIDTH];
     let (chunks, rest) = data.as_chunks::<WIDTH>();
@@ -171,7 +171,7 @@ fn lanes<R: Exp>(kind: Kind, data: &[R], out: &mut [R], stride: usize, width: us
 }
 
 /// The exponential function where its argument is not positive.
-trait Exp: Real {
+pub(crate) trait Exp: Real {
     fn exponential(self) -> Self;
 }
 

@@ -1,8 +1,10 @@
 //! Reading and writing by index.
 
 mod advanced;
+mod bags;
 mod blocks;
 mod masks;
+mod repeats;
 mod scattering;
 #[cfg(test)]
 mod tests;
@@ -29,7 +31,9 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         index_select,
     )?;
     advanced::register(registry)?;
+    bags::register(registry)?;
     masks::register(registry)?;
+    repeats::register(registry)?;
     scattering::register(registry)
 }
 

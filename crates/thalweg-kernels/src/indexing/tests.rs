@@ -236,3 +236,119 @@ fn a_mask_and_what_it_selects_from_broadcast() {
     let (_, data) = run::<f32>("aten::masked_scatter.out", arguments, out(1)).unwrap();
     assert_eq!(data, [7.0, 1.0, 8.0]);
 }
+
+/// Numbers are results of PyTorch.
+mod bags {
+    use thalweg_core::{Argument, Tensor};
+
+    use super::super::register;
+    use crate::testing::{assert_close, integers, invoke, numbers, out};
+    use thalweg_core::{DType, Result};
+
+    fn bags(
+        offsets: &[i64],
+        mode: i64,
+        weights: Option<&[f32]>,
+        with_end: bool,
+        padding: i64,
+    ) -> Result<Vec<Argument>> {
+        let list = |list: &[i64]| Tensor::from_slice(list, &[list.len()]).unwrap();
+        let weights = weights.map_or(Argument::None, |weights| {
+            Tensor::from_slice(weights, &[weights.len()])
+                .unwrap()
+                .into()
+        });
+        let arguments = vec![
+            numbers(&[5, 3]).into(),
+            list(&[1, 2, 4, 0, 4]).into(),
+            list(offsets).into(),
+            false.into(),
+            mode.into(),
+            false.into(),
+            weights,
+            with_end.into(),
+            padding.into(),
+            out(DType::F32, 2),
+            out(DType::I64, 1),
+            out(DType::I64, 1),
+            out(DType::I64, if mode == 2 { 2 } else { 1 }),
+        ];
+        invoke(register, "aten::_embedding_bag.out", arguments)
+    }
+
+    fn check(results: &[Argument], expected: &[f32], numbers: [&[i64]; 3]) {
+        assert_close(&results[9], expected);
+        for (result, expected) in results[10..].iter().zip(numbers) {
+            assert_eq!(integers(result), expected);
+        }
+    }
+
+    #[test]
+    fn bags_of_rows_are_summed_averaged_or_searched_for_the_largest() {
+        let of_indices: &[i64] = &[0, 0, 0, 2, 2];
+        let sums = [7.0, -1.0, 2.0, 0.0, 0.0, 0.0, -3.0, 0.0, 3.0];
+        let results = bags(&[0, 3, 3], 0, None, false, 2).unwrap();
+        check(&results, &sums, [of_indices, &[0; 3], &[0; 3]]);
+        let means = [3.5, -0.5, 1.0, 0.0, 0.0, 0.0, -1.5, 0.0, 1.5];
+        let results = bags(&[0, 3, 3], 1, None, false, 2).unwrap();
+        check(&results, &means, [of_indices, &[2, 0, 2], &[2, 0, 2]]);
+        let largest = [5.0, 1.0, 5.0, 0.0, 0.0, 0.0, 2.0, 2.0, 5.0];
+        let results = bags(&[0, 3, 3], 2, None, false, 2).unwrap();
+        let places = &[1, 1, 4, 0, 0, 0, 4, 0, 4];
+        check(&results, &largest, [of_indices, &[2, 0, 2], places]);
+    }
+
+    #[test]
+    fn rows_of_a_sum_can_be_scaled_and_then_the_bags_of_indices_are_not_told() {
+        let scales = [1.0, 2.0, -1.0, 0.5, 3.0];
+        let sums = [11.0, 3.0, -16.0, 0.0, 0.0, 0.0, 3.5, -5.0, 14.0];
+        let results = bags(&[0, 3, 3], 0, Some(&scales), false, -1).unwrap();
+        check(&results, &sums, [&[], &[0; 3], &[0; 3]]);
+        assert!(bags(&[0, 3, 3], 1, Some(&scales), false, -1).is_err());
+    }
+
+    #[test]
+    fn indices_behind_the_last_bag_are_left_out_but_counted_in_it() {
+        let means = [4.5, 0.5, -3.5, 0.666_667, -0.666_667, 1.666_667];
+        let results = bags(&[0, 2, 3], 1, None, true, -1).unwrap();
+        check(&results, &means, [&[0, 0, 1, 1, 1], &[2, 3], &[2, 3]]);
+    }
+
+    #[test]
+    fn bags_that_do_not_follow_one_another_are_refused() {
+        for offsets in [&[1, 3][..], &[0, 3, 2], &[0, 6]] {
+            let error = bags(offsets, 0, None, false, -1).unwrap_err();
+            assert!(error.to_string().contains("bags of 5 indices"), "{error}");
+        }
+        let error = bags(&[], 0, None, true, -1).unwrap_err();
+        assert!(error.to_string().contains("bags of 5 indices"), "{error}");
+    }
+}
+
+mod repeats {
+    use thalweg_core::{Argument, DType, Result, Tensor};
+
+    use super::super::register;
+    use crate::testing::{integers, invoke, out};
+
+    fn repeated(counts: &[i64], total: Option<i64>) -> Result<Vec<i64>> {
+        let counts = Tensor::from_slice(counts, &[counts.len()]).unwrap();
+        let total = total.map_or(Argument::None, Argument::from);
+        let arguments = vec![counts.into(), total, out(DType::I64, 1)];
+        let results = invoke(register, "aten::repeat_interleave.Tensor_out", arguments)?;
+        Ok(integers(&results[2]))
+    }
+
+    #[test]
+    fn positions_are_repeated_as_often_as_counted() {
+        assert_eq!(repeated(&[2, 0, 3], None).unwrap(), [0, 0, 2, 2, 2]);
+        assert_eq!(repeated(&[], Some(0)).unwrap(), []);
+    }
+
+    #[test]
+    fn negative_counts_and_broken_promises_are_refused() {
+        let message = |counts: &[i64], total| repeated(counts, total).unwrap_err().to_string();
+        assert!(message(&[1, -1], None).contains("-1 times"));
+        assert!(message(&[1, 2], Some(4)).contains("a sum of 3"));
+    }
+}

@@ -1,7 +1,9 @@
-//! Pooling in two dimensions: the largest element, or the mean, of each window.
+//! Pooling in two and three dimensions: the largest element, or the mean, of each window.
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod volume_tests;
 mod window;
 
 use thalweg_core::{
@@ -12,14 +14,30 @@ use crate::dispatch::dispatch;
 use crate::float::{Float, Real, compute_into, widened};
 use crate::ordering::{ChannelOrder, fill_in_order, laid_out};
 use crate::parallel::{for_each_chunk, for_each_chunk_of_two};
-use window::{Axis, Images, Span};
+use window::{Axis, Span, Taps, Volumes};
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
         "aten::max_pool2d_with_indices.out(Tensor self, int[2] kernel_size, int[2] stride=[], \
          int[2] padding=0, int[2] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, \
          Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
-        |call| dispatch!(call.tensor(0)?.dtype(), real => T, { max_pool::<T>(call) }),
+        |call| dispatch!(call.tensor(0)?.dtype(), real => T, { max_pool::<T>(call, 2) }),
+    )?;
+    registry.register(
+        "aten::max_pool3d_with_indices.out(Tensor self, int[3] kernel_size, int[3] stride=[], \
+         int[3] padding=0, int[3] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, \
+         Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
+        |call| dispatch!(call.tensor(0)?.dtype(), real => T, { max_pool::<T>(call, 3) }),
+    )?;
+    registry.register(
+        "aten::adaptive_max_pool2d.out(Tensor self, int[2] output_size, *, Tensor(a!) out, \
+         Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
+        |call| dispatch!(call.tensor(0)?.dtype(), real => T, { adaptive_max_pool::<T>(call, 2) }),
+    )?;
+    registry.register(
+        "aten::adaptive_max_pool3d.out(Tensor self, int[3] output_size, *, Tensor(a!) out, \
+         Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
+        |call| dispatch!(call.tensor(0)?.dtype(), real => T, { adaptive_max_pool::<T>(call, 3) }),
     )?;
     registry.register(
         "aten::max_pool2d_with_indices_backward.grad_input(Tensor grad_output, Tensor self, \
@@ -31,12 +49,23 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "aten::avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], \
          int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, \
          int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)",
-        |call| dispatch!(call.tensor(0)?.dtype(), float => T, { avg_pool::<T>(call) }),
+        |call| dispatch!(call.tensor(0)?.dtype(), float => T, { avg_pool::<T>(call, 2) }),
+    )?;
+    registry.register(
+        "aten::avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], \
+         int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, \
+         int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)",
+        |call| dispatch!(call.tensor(0)?.dtype(), float => T, { avg_pool::<T>(call, 3) }),
     )?;
     registry.register(
         "aten::_adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) \
          -> Tensor(a!)",
-        |call| dispatch!(call.tensor(0)?.dtype(), float => T, { adaptive_avg_pool::<T>(call) }),
+        |call| dispatch!(call.tensor(0)?.dtype(), float => T, { adaptive_avg_pool::<T>(call, 2) }),
+    )?;
+    registry.register(
+        "aten::_adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) \
+         -> Tensor(a!)",
+        |call| dispatch!(call.tensor(0)?.dtype(), float => T, { adaptive_avg_pool::<T>(call, 3) }),
     )
 }
 
@@ -72,94 +101,123 @@ pooled! {
     f32: f32::NEG_INFINITY, f64: f64::NEG_INFINITY
 }
 
-fn max_pool<T: Pooled>(call: &KernelCall<'_>) -> Result<()> {
-    let input = call.tensor(0)?;
-    let images = Images::of(input.sizes())?;
-    let axes = Axis::read(call, images.sizes, 1, Some(4), call.bool(5)?)?;
-    let sizes = images.with_sizes(input.sizes(), axes.map(|axis| axis.output))?;
-    let (mut out, mut indices) = (call.output(6, &sizes)?, call.output(7, &sizes)?);
-    let layout = Images::order_of(&sizes, out.dim_order());
-    let order = Images::dim_order(&sizes, layout);
-    let data = laid_out::<T>(call, input, order)?;
+fn max_pool<T: Pooled>(call: &KernelCall<'_>, spatial: usize) -> Result<()> {
+    let volumes = Volumes::of(call.tensor(0)?.sizes(), spatial)?;
+    let axes = Axis::read(call, &volumes, 1, Some(4), call.bool(5)?)?;
     let pool = MaxPool {
-        images,
-        axes,
-        layout,
+        volumes,
+        output: axes.map(|axis| axis.output),
+        window: axes.iter().map(|axis| axis.kernel).product(),
+        taps: |axis: usize, index: usize| axes[axis].taps(index),
     };
-    fill_in_order::<T>(call, &mut out, order, |out| {
-        fill_in_order::<i64>(call, &mut indices, order, |indices| {
-            pool.run(call.threads(), data, out, indices)
+    pool.write::<T>(call, 6)
+}
+
+fn adaptive_max_pool<T: Pooled>(call: &KernelCall<'_>, spatial: usize) -> Result<()> {
+    let volumes = Volumes::of(call.tensor(0)?.sizes(), spatial)?;
+    let output = volumes.adaptive_sizes(call, 1)?;
+    let windows = volumes.adaptive(output);
+    let positions = output.into_iter().fold(1, usize::saturating_mul);
+    let pool = MaxPool {
+        volumes,
+        output,
+        window: volumes.positions() / positions.max(1) + 1,
+        taps: |axis: usize, index: usize| windows(axis, index).into(),
+    };
+    pool.write::<T>(call, 2)
+}
+
+/// The largest of each window, and where it is. `taps` gives the window by axis and output
+/// position.
+struct MaxPool<W> {
+    volumes: Volumes,
+    output: [usize; 3],
+    /// How many positions a window has, about.
+    window: usize,
+    taps: W,
+}
+
+impl<W: Fn(usize, usize) -> Taps + Sync> MaxPool<W> {
+    fn write<T: Pooled>(&self, call: &KernelCall<'_>, out: usize) -> Result<()> {
+        let input = call.tensor(0)?;
+        let sizes = self.volumes.with_sizes(input.sizes(), self.output)?;
+        let (mut out, mut indices) = (call.output(out, &sizes)?, call.output(out + 1, &sizes)?);
+        if numel(&sizes)? == 0 {
+            return Ok(());
+        }
+        let layout = self.volumes.order_of(&sizes, out.dim_order());
+        let order = self.volumes.dim_order(&sizes, layout);
+        let data = laid_out::<T>(call, input, order)?;
+        fill_in_order::<T>(call, &mut out, order, |out| {
+            fill_in_order::<i64>(call, &mut indices, order, |indices| {
+                self.run(call.threads(), layout, data, out, indices)
+            })
         })
-    })
-}
+    }
 
-struct MaxPool {
-    images: Images,
-    axes: [Axis; 2],
-    layout: ChannelOrder,
-}
-
-impl MaxPool {
     fn run<T: Pooled>(
         &self,
         threads: usize,
+        layout: ChannelOrder,
         data: &[T],
         out: &mut [T],
         indices: &mut [i64],
     ) -> Result<()> {
-        let [height, width] = self.axes.map(|axis| axis.output);
-        let work = out
-            .len()
-            .saturating_mul(self.axes[0].kernel * self.axes[1].kernel);
-        let channels = self.images.channels;
-        match self.layout {
+        let [depth, height, width] = self.output;
+        let work = out.len().saturating_mul(self.window);
+        let channels = self.volumes.channels;
+        let both = (out, indices);
+        match layout {
             ChannelOrder::First => {
-                let both = (out, indices);
-                for_each_chunk_of_two(
-                    threads,
-                    work,
-                    both,
-                    height.saturating_mul(width),
-                    |plane, out, indices| {
-                        let size = self.images.positions();
-                        self.plane(&data[plane * size..][..size], out, indices);
-                        Ok(())
-                    },
-                )
+                let len = depth.saturating_mul(height).saturating_mul(width);
+                for_each_chunk_of_two(threads, work, both, [len; 2], |volume, out, indices| {
+                    let size = self.volumes.positions();
+                    let data = &data[volume * size..][..size];
+                    let slices = out.chunks_exact_mut(height * width);
+                    let index_slices = indices.chunks_exact_mut(height * width);
+                    for (z, (out, indices)) in slices.zip(index_slices).enumerate() {
+                        self.plane((self.taps)(0, z), data, out, indices);
+                    }
+                    Ok(())
+                })
             }
             ChannelOrder::Last => {
-                let both = (out, indices);
                 let line = width.saturating_mul(channels);
-                for_each_chunk_of_two(threads, work, both, line, |index, out, indices| {
-                    let size = self.images.positions().saturating_mul(channels);
-                    let image = &data[index / height * size..][..size];
-                    self.line(index % height, image, out, indices);
+                for_each_chunk_of_two(threads, work, both, [line; 2], |index, out, indices| {
+                    let size = self.volumes.positions().saturating_mul(channels);
+                    let data = &data[index / (depth * height) * size..][..size];
+                    let [z, y] = [index / height % depth, index % height];
+                    self.line((self.taps)(0, z), (self.taps)(1, y), data, out, indices);
                     Ok(())
                 })
             }
         }
     }
 
-    /// One channel of one image.
-    fn plane<T: Pooled>(&self, data: &[T], out: &mut [T], indices: &mut [i64]) {
-        let [rows, columns] = self.axes;
-        let width = self.images.sizes[1];
-        let lines = out.chunks_exact_mut(columns.output);
-        let index_lines = indices.chunks_exact_mut(columns.output);
+    /// One channel of one image, or of a slice of a volume.
+    fn plane<T: Pooled>(&self, slice: Taps, data: &[T], out: &mut [T], indices: &mut [i64]) {
+        let [_, height, width] = self.volumes.sizes;
+        let columns = self.output[2];
+        let lines = out.chunks_exact_mut(columns);
+        let index_lines = indices.chunks_exact_mut(columns);
         for (y, (out, indices)) in lines.zip(index_lines).enumerate() {
-            let row = rows.taps(y);
+            let row = (self.taps)(1, y);
             for (x, (out, index)) in out.iter_mut().zip(indices).enumerate() {
-                let column = columns.taps(x);
-                let (mut best, mut at) = (T::LOWEST, row.start * width + column.start);
-                for y in row.indices() {
-                    let mut x = column.start;
-                    let line = &data[y * width..][..width];
-                    while x < column.end {
-                        let value = line[x];
-                        let replaces = value.replaces(best);
-                        best = if replaces { value } else { best };
-                        at = if replaces { y * width + x } else { at };
-                        x += column.step;
+                let column = (self.taps)(2, x);
+                let first = (slice.start * height + row.start) * width + column.start;
+                let (mut best, mut at) = (T::LOWEST, first);
+                for z in slice.indices() {
+                    for y in row.indices() {
+                        let start = (z * height + y) * width;
+                        let line = &data[start..][..width];
+                        let mut x = column.start;
+                        while x < column.end {
+                            let value = line[x];
+                            let replaces = value.replaces(best);
+                            best = if replaces { value } else { best };
+                            at = if replaces { start + x } else { at };
+                            x += column.step;
+                        }
                     }
                 }
                 (*out, *index) = (best, at as i64);
@@ -168,24 +226,34 @@ impl MaxPool {
     }
 
     /// One line of all channels.
-    fn line<T: Pooled>(&self, y: usize, data: &[T], out: &mut [T], indices: &mut [i64]) {
-        let width = self.images.sizes[1];
-        let channels = self.images.channels;
-        let row = self.axes[0].taps(y);
+    fn line<T: Pooled>(
+        &self,
+        slice: Taps,
+        row: Taps,
+        data: &[T],
+        out: &mut [T],
+        indices: &mut [i64],
+    ) {
+        let [_, height, width] = self.volumes.sizes;
+        let channels = self.volumes.channels;
         let positions = out.chunks_exact_mut(channels);
         let index_positions = indices.chunks_exact_mut(channels);
         for (x, (out, indices)) in positions.zip(index_positions).enumerate() {
-            let column = self.axes[1].taps(x);
+            let column = (self.taps)(2, x);
+            let first = (slice.start * height + row.start) * width + column.start;
             out.fill(T::LOWEST);
-            indices.fill((row.start * width + column.start) as i64);
-            for y in row.indices() {
-                for x in column.indices() {
-                    let at = y * width + x;
-                    let values = &data[at * channels..][..channels];
-                    for ((best, index), value) in out.iter_mut().zip(&mut *indices).zip(values) {
-                        let replaces = value.replaces(*best);
-                        *best = if replaces { *value } else { *best };
-                        *index = if replaces { at as i64 } else { *index };
+            indices.fill(first as i64);
+            for z in slice.indices() {
+                for y in row.indices() {
+                    for x in column.indices() {
+                        let at = (z * height + y) * width + x;
+                        let values = &data[at * channels..][..channels];
+                        for ((best, index), value) in out.iter_mut().zip(&mut *indices).zip(values)
+                        {
+                            let replaces = value.replaces(*best);
+                            *best = if replaces { *value } else { *best };
+                            *index = if replaces { at as i64 } else { *index };
+                        }
                     }
                 }
             }
@@ -195,8 +263,8 @@ impl MaxPool {
 
 fn max_pool_backward<T: Float>(call: &KernelCall<'_>) -> Result<()> {
     let (gradient, input, indices) = (call.tensor(0)?, call.tensor(1)?, call.tensor(7)?);
-    let images = Images::of(input.sizes())?;
-    let size = images.positions();
+    let volumes = Volumes::of(input.sizes(), 2)?;
+    let size = volumes.positions();
     let sizes = gradient.sizes();
     ensure!(
         sizes == indices.sizes()
@@ -208,7 +276,7 @@ fn max_pool_backward<T: Float>(call: &KernelCall<'_>) -> Result<()> {
         input.sizes()
     );
     let pooled = numel(&sizes[sizes.len() - 2..])?;
-    let order = Images::dim_order(sizes, ChannelOrder::First);
+    let order = volumes.dim_order(sizes, ChannelOrder::First);
     let gradient = widened(call, laid_out::<T>(call, gradient, order)?)?;
     let indices = laid_out::<i64>(call, indices, order)?;
     let mut out = call.output(8, input.sizes())?;
@@ -240,9 +308,9 @@ fn max_pool_backward<T: Float>(call: &KernelCall<'_>) -> Result<()> {
     })
 }
 
-fn avg_pool<T: Float>(call: &KernelCall<'_>) -> Result<()> {
-    let images = Images::of(call.tensor(0)?.sizes())?;
-    let axes = Axis::read(call, images.sizes, 1, None, call.bool(4)?)?;
+fn avg_pool<T: Float>(call: &KernelCall<'_>, spatial: usize) -> Result<()> {
+    let volumes = Volumes::of(call.tensor(0)?.sizes(), spatial)?;
+    let axes = Axis::read(call, &volumes, 1, None, call.bool(4)?)?;
     let with_padding = call.bool(5)?;
     let divisor = call.optional_int(6)?;
     ensure!(
@@ -250,96 +318,95 @@ fn avg_pool<T: Float>(call: &KernelCall<'_>) -> Result<()> {
         Operator,
         "a mean cannot be divided by 0"
     );
-    let spans = |axis: usize, index: usize| {
-        let mut span = axes[axis].span(index);
-        if !with_padding {
-            span.count = span.end.saturating_sub(span.start);
-        }
-        span
-    };
-    average::<T>(
-        call,
-        images,
-        axes.map(|axis| axis.output),
-        spans,
+    let mean = Mean {
+        volumes,
+        output: axes.map(|axis| axis.output),
         divisor,
-        7,
-    )
+        spans: |axis: usize, index: usize| {
+            let mut span = axes[axis].span(index);
+            if !with_padding {
+                span.count = span.end.saturating_sub(span.start);
+            }
+            span
+        },
+    };
+    mean.write::<T>(call, 7)
 }
 
-fn adaptive_avg_pool<T: Float>(call: &KernelCall<'_>) -> Result<()> {
-    let images = Images::of(call.tensor(0)?.sizes())?;
-    let list = call.int_list(1)?;
-    let size = |index: usize| {
-        let value = list.get(index.min(list.len().saturating_sub(1)));
-        value.and_then(|&value| usize::try_from(value).ok())
+fn adaptive_avg_pool<T: Float>(call: &KernelCall<'_>, spatial: usize) -> Result<()> {
+    let volumes = Volumes::of(call.tensor(0)?.sizes(), spatial)?;
+    let output = volumes.adaptive_sizes(call, 1)?;
+    let mean = Mean {
+        volumes,
+        output,
+        divisor: None,
+        spans: volumes.adaptive(output),
     };
-    let (Some(height), Some(width), true) = (size(0), size(1), list.len() <= 2) else {
-        bail!(Operator, "{list:?} is not the size of an image");
-    };
-    let output = [height, width];
-    let spans = |axis: usize, index: usize| {
-        // In 128 bits, nothing of this overflows.
-        let (input, output, index) = (
-            images.sizes[axis] as u128,
-            output[axis] as u128,
-            index as u128,
-        );
-        let start = (index * input / output) as usize;
-        let end = ((index + 1) * input).div_ceil(output) as usize;
-        let count = end - start;
-        Span { start, end, count }
-    };
-    average::<T>(call, images, output, spans, None, 2)
+    mean.write::<T>(call, 2)
 }
 
-/// The mean of each window, which `spans` gives by axis and output position.
-fn average<T: Float>(
-    call: &KernelCall<'_>,
-    images: Images,
-    output: [usize; 2],
-    spans: impl Fn(usize, usize) -> Span + Sync,
+/// The mean of each window. `spans` gives the window by axis and output position.
+struct Mean<W> {
+    volumes: Volumes,
+    output: [usize; 3],
+    /// What sums are divided by, if not by the number of positions.
     divisor: Option<i64>,
-    out: usize,
-) -> Result<()> {
-    let input = call.tensor(0)?;
-    let sizes: Dims = images.with_sizes(input.sizes(), output)?;
-    let mut out = call.output(out, &sizes)?;
-    let layout = Images::order_of(&sizes, out.dim_order());
-    let order = Images::dim_order(&sizes, layout);
-    let data = widened(call, laid_out::<T>(call, input, order)?)?;
-    let [height, width] = output;
-    let lanes = match layout {
-        ChannelOrder::First => 1,
-        ChannelOrder::Last => images.channels,
-    };
-    let size = images.positions().saturating_mul(lanes);
-    let line = width.saturating_mul(lanes);
-    let work = out.numel().saturating_add(data.len());
-    fill_in_order::<T>(call, &mut out, order, |out| {
-        compute_into(call, out, |out| {
-            for_each_chunk(call.threads(), work, out, line, |index, out| {
-                let image = &data[index / height * size..][..size];
-                let row = spans(0, index % height);
-                for (x, out) in out.chunks_exact_mut(lanes).enumerate() {
-                    let column = spans(1, x);
-                    let count = divisor.unwrap_or((row.count * column.count) as i64);
-                    out.fill(num_traits::Zero::zero());
-                    if row.start >= row.end || column.start >= column.end {
-                        continue;
-                    }
-                    for y in row.start..row.end {
-                        let from = (y * images.sizes[1] + column.start) * lanes;
-                        let to = (y * images.sizes[1] + column.end) * lanes;
-                        add_positions(out, &image[from..to]);
-                    }
-                    let count = T::Compute::of(count as f64);
-                    out.iter_mut().for_each(|sum| *sum = *sum / count);
-                }
-                Ok(())
+    spans: W,
+}
+
+impl<W: Fn(usize, usize) -> Span + Sync> Mean<W> {
+    fn write<T: Float>(&self, call: &KernelCall<'_>, out: usize) -> Result<()> {
+        let (input, volumes) = (call.tensor(0)?, &self.volumes);
+        let sizes: Dims = volumes.with_sizes(input.sizes(), self.output)?;
+        let mut out = call.output(out, &sizes)?;
+        let layout = volumes.order_of(&sizes, out.dim_order());
+        let order = volumes.dim_order(&sizes, layout);
+        let data = widened(call, laid_out::<T>(call, input, order)?)?;
+        let [depth, height, width] = self.output;
+        let lanes = match layout {
+            ChannelOrder::First => 1,
+            ChannelOrder::Last => volumes.channels,
+        };
+        let size = volumes.positions().saturating_mul(lanes);
+        let line = width.saturating_mul(lanes);
+        let work = out.numel().saturating_add(data.len());
+        fill_in_order::<T>(call, &mut out, order, |out| {
+            compute_into(call, out, |out| {
+                for_each_chunk(call.threads(), work, out, line, |index, out| {
+                    let data = &data[index / (depth * height) * size..][..size];
+                    let [slice, row] = [(0, index / height % depth), (1, index % height)]
+                        .map(|(axis, index)| (self.spans)(axis, index));
+                    self.line(lanes, slice, row, data, out);
+                    Ok(())
+                })
             })
         })
-    })
+    }
+
+    /// One line: of one channel, or of all where they are neighbours in memory.
+    fn line<R: Real>(&self, lanes: usize, slice: Span, row: Span, data: &[R], out: &mut [R]) {
+        let [_, height, width] = self.volumes.sizes;
+        for (x, out) in out.chunks_exact_mut(lanes).enumerate() {
+            let column = (self.spans)(2, x);
+            let count = || (slice.count * row.count * column.count) as i64;
+            let count = R::of(self.divisor.unwrap_or_else(count) as f64);
+            out.fill(num_traits::Zero::zero());
+            if [slice, row, column]
+                .iter()
+                .any(|span| span.start >= span.end)
+            {
+                continue;
+            }
+            for z in slice.start..slice.end {
+                for y in row.start..row.end {
+                    let line = (z * height + y) * width;
+                    let [from, to] = [column.start, column.end].map(|x| (line + x) * lanes);
+                    add_positions(out, &data[from..to]);
+                }
+            }
+            out.iter_mut().for_each(|sum| *sum = *sum / count);
+        }
+    }
 }
 
 /// Adds positions of as many channels as there are sums.

@@ -219,7 +219,7 @@ fn windows_that_do_not_fit_are_refused() {
     );
     assert_eq!(
         message([&[2, 2, 2], &[], &[0], &[1]]),
-        "argument `kernel_size`: [2, 2, 2] is not a list of two numbers"
+        "argument `kernel_size`: [2, 2, 2] is not a list of 2 numbers"
     );
     assert_eq!(
         message([&[2], &[0], &[0], &[1]]),
@@ -228,6 +228,6 @@ fn windows_that_do_not_fit_are_refused() {
     let error = max_pool(&numbers(&[3, 3]), [&[2], &[], &[0], &[1]], false, &FIRST, 1);
     assert_eq!(
         error.unwrap_err().message(),
-        "shape [3, 3] is not that of images"
+        "shape [3, 3] is not that of images of 2 dimensions"
     );
 }

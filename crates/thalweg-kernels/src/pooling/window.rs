@@ -1,14 +1,16 @@
-//! Shapes of images and of the windows over them.
+//! Shapes of images and volumes, and of the windows over them.
 
 use thalweg_core::{Dims, KernelCall, Result, bail, ensure};
 
 use crate::ordering::ChannelOrder;
 
-/// The shape of a batch of images, or of one image.
+/// The shape of a batch of images or volumes, or of one of them. An image is a volume of depth 1.
 #[derive(Clone, Copy)]
-pub(super) struct Images {
+pub(super) struct Volumes {
     pub(super) channels: usize,
-    pub(super) sizes: [usize; 2],
+    pub(super) sizes: [usize; 3],
+    /// How many spatial dimensions the tensors have: 2 or 3.
+    spatial: usize,
 }
 
 /// Windows along one axis.
@@ -41,40 +43,109 @@ pub(super) struct Span {
     pub(super) count: usize,
 }
 
-impl Images {
-    pub(super) fn of(sizes: &[usize]) -> Result<Self> {
-        match *sizes {
-            [channels, height, width] | [_, channels, height, width] => Ok(Self {
-                channels,
-                sizes: [height, width],
-            }),
-            _ => bail!(Operator, "shape {sizes:?} is not that of images"),
-        }
+impl Volumes {
+    pub(super) fn of(sizes: &[usize], spatial: usize) -> Result<Self> {
+        let (outer, inner) = sizes.split_at(sizes.len().saturating_sub(spatial));
+        let (&[channels] | &[_, channels]) = outer else {
+            bail!(
+                Operator,
+                "shape {sizes:?} is not that of images of {spatial} dimensions"
+            );
+        };
+        let mut volumes = Self {
+            channels,
+            sizes: [1; 3],
+            spatial,
+        };
+        volumes.sizes[3 - spatial..].copy_from_slice(inner);
+        Ok(volumes)
     }
 
     /// The dim order of shape `sizes` with the channels in a place.
-    pub(super) fn dim_order(sizes: &[usize], channels: ChannelOrder) -> &'static [u8] {
-        channels.dim_order(sizes.len() > 3, 2)
+    pub(super) fn dim_order(&self, sizes: &[usize], channels: ChannelOrder) -> &'static [u8] {
+        channels.dim_order(sizes.len() > self.spatial + 1, self.spatial)
     }
 
     /// The order to compute an output in: channels last if it is that, else channels first.
-    pub(super) fn order_of(sizes: &[usize], dim_order: &[u8]) -> ChannelOrder {
-        let is_batch = sizes.len() > 3;
+    pub(super) fn order_of(&self, sizes: &[usize], dim_order: &[u8]) -> ChannelOrder {
+        let is_batch = sizes.len() > self.spatial + 1;
         ChannelOrder::of(sizes, dim_order, is_batch, ChannelOrder::First)
             .unwrap_or(ChannelOrder::First)
     }
 
     pub(super) fn positions(&self) -> usize {
-        self.sizes[0].saturating_mul(self.sizes[1])
+        self.sizes.into_iter().fold(1, usize::saturating_mul)
     }
 
-    /// A shape with images of another size.
-    pub(super) fn with_sizes(&self, shape: &[usize], sizes: [usize; 2]) -> Result<Dims> {
+    /// A shape with images or volumes of another size.
+    pub(super) fn with_sizes(&self, shape: &[usize], sizes: [usize; 3]) -> Result<Dims> {
         let mut shape = Dims::from_slice(shape)?;
         let rank = shape.len();
-        shape[rank - 2..].copy_from_slice(&sizes);
+        shape[rank - self.spatial..].copy_from_slice(&sizes[3 - self.spatial..]);
         thalweg_core::numel(&shape)?;
         Ok(shape)
+    }
+
+    /// A list of as many numbers as there are spatial dimensions, or of one for all. Before them
+    /// comes what does nothing: the `least` number.
+    pub(super) fn numbers(
+        &self,
+        call: &KernelCall<'_>,
+        position: usize,
+        least: usize,
+    ) -> Result<[usize; 3]> {
+        let list = call.int_list(position)?;
+        let count = self.spatial;
+        ensure!(
+            list.len() == 1 || list.len() == count,
+            Operator,
+            "{}: {list:?} is not a list of {count} numbers",
+            call.name(position)
+        );
+        let mut numbers = [least; 3];
+        for (index, to) in numbers[3 - count..].iter_mut().enumerate() {
+            let number = list[index.min(list.len() - 1)];
+            *to = match usize::try_from(number) {
+                Ok(number) if number >= least && number <= i32::MAX as usize => number,
+                _ => bail!(
+                    Operator,
+                    "{}: {number} is out of range",
+                    call.name(position)
+                ),
+            };
+        }
+        Ok(numbers)
+    }
+
+    /// The sizes that an adaptive operator is to make.
+    pub(super) fn adaptive_sizes(
+        &self,
+        call: &KernelCall<'_>,
+        position: usize,
+    ) -> Result<[usize; 3]> {
+        let mut sizes = self.numbers(call, position, 0)?;
+        sizes[..3 - self.spatial].fill(1);
+        ensure!(
+            self.positions() > 0 || sizes.contains(&0),
+            Operator,
+            "there are no windows over images of size {:?}",
+            &self.sizes[3 - self.spatial..]
+        );
+        Ok(sizes)
+    }
+
+    /// The windows of an adaptive operator, by axis and output position: as many as `output` has
+    /// positions, of nearly the same size, that cover the input.
+    pub(super) fn adaptive(self, output: [usize; 3]) -> impl Fn(usize, usize) -> Span + Sync {
+        move |axis, index| {
+            // In 128 bits, nothing of this overflows.
+            let [input, output, index] =
+                [self.sizes[axis], output[axis], index].map(|size| size as u128);
+            let start = (index * input / output) as usize;
+            let end = ((index + 1) * input).div_ceil(output) as usize;
+            let count = end - start;
+            Span { start, end, count }
+        }
     }
 }
 
@@ -83,25 +154,25 @@ impl Axis {
     /// dilation.
     pub(super) fn read(
         call: &KernelCall<'_>,
-        input: [usize; 2],
+        volumes: &Volumes,
         first: usize,
         dilation: Option<usize>,
         ceil: bool,
-    ) -> Result<[Self; 2]> {
-        let kernel = pair(call, first, 1)?;
+    ) -> Result<[Self; 3]> {
+        let kernel = volumes.numbers(call, first, 1)?;
         let stride = if call.int_list(first + 1)?.is_empty() {
             kernel
         } else {
-            pair(call, first + 1, 1)?
+            volumes.numbers(call, first + 1, 1)?
         };
-        let padding = pair(call, first + 2, 0)?;
+        let padding = volumes.numbers(call, first + 2, 0)?;
         let dilation = match dilation {
-            Some(position) => pair(call, position, 1)?,
-            None => [1; 2],
+            Some(position) => volumes.numbers(call, position, 1)?,
+            None => [1; 3],
         };
         let axis = |dim: usize| {
             Self {
-                input: input[dim],
+                input: volumes.sizes[dim],
                 output: 0,
                 kernel: kernel[dim],
                 stride: stride[dim],
@@ -110,7 +181,7 @@ impl Axis {
             }
             .with_output(ceil)
         };
-        Ok([axis(0)?, axis(1)?])
+        Ok([axis(0)?, axis(1)?, axis(2)?])
     }
 
     fn with_output(mut self, ceil: bool) -> Result<Self> {
@@ -171,32 +242,19 @@ impl Axis {
     }
 }
 
+impl From<Span> for Taps {
+    fn from(span: Span) -> Self {
+        Self {
+            start: span.start,
+            end: span.end,
+            step: 1,
+        }
+    }
+}
+
 impl Taps {
     #[inline]
     pub(super) fn indices(self) -> impl Iterator<Item = usize> {
         (self.start..self.end).step_by(self.step)
     }
-}
-
-/// A list of two numbers, or of one for both.
-fn pair(call: &KernelCall<'_>, position: usize, least: i64) -> Result<[usize; 2]> {
-    let list = call.int_list(position)?;
-    let numbers = match *list {
-        [both] => [both, both],
-        [first, second] => [first, second],
-        _ => bail!(
-            Operator,
-            "{}: {list:?} is not a list of two numbers",
-            call.name(position)
-        ),
-    };
-    for number in numbers {
-        ensure!(
-            (least..=i64::from(i32::MAX)).contains(&number),
-            Operator,
-            "{}: {number} is out of range",
-            call.name(position)
-        );
-    }
-    Ok(numbers.map(|number| number as usize))
 }

@@ -16,7 +16,7 @@ use thalweg_core::{
 
 pub(crate) use factor::Factor;
 use gemm::PARALLEL_WORK;
-pub(crate) use gemm::{Matrix, MatrixMut};
+pub(crate) use gemm::{Matrix, MatrixMut, gemm};
 
 use crate::copying::{copy, copy_elements};
 use crate::dispatch::dispatch;

@@ -1,4 +1,9 @@
-//! Images in another size: the nearest pixel, or the mean of the four around a place.
+//! Images in another size: the nearest pixel, the mean of the four around a place, or of all that a
+//! place covers.
+
+mod antialias;
+#[cfg(test)]
+mod tests;
 
 use thalweg_core::{Dims, Element, KernelCall, KernelRegistry, Result, TensorView, bail, ensure};
 
@@ -28,6 +33,17 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "aten::upsample_bilinear2d.vec_out(Tensor input, SymInt[]? output_size, \
          bool align_corners, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)",
         |call| bilinear(call, Target::scaled(call, 1, 3)?, 4),
+    )?;
+    registry.register(
+        "aten::_upsample_bilinear2d_aa.out(Tensor self, SymInt[2] output_size, \
+         bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) \
+         -> Tensor(a!)",
+        |call| {
+            let target = Target::sized(call, 1, [3, 4])?;
+            dispatch!(target.input.dtype(), float => T, {
+                antialias::bilinear::<T>(call, &target, 5)
+            })
+        },
     )
 }
 

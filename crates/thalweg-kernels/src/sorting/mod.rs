@@ -1,7 +1,11 @@
-//! Sorting and selecting the largest.
+//! Sorting, and selecting the largest or the middle.
 //!
 //! NaN counts as larger than every number, as in PyTorch. Sorting keeps the order of equal
 //! elements, whether that is asked for or not.
+
+mod median;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Ordering;
 
@@ -32,7 +36,8 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
          bool descending=False, Tensor(a!) values, Tensor(b!) indices) \
          -> (Tensor(a!) values, Tensor(b!) indices)",
         |call| sort(call, call.int(2)?, call.bool(3)?, 4),
-    )
+    )?;
+    median::register(registry)
 }
 
 fn topk(call: &KernelCall<'_>) -> Result<()> {
@@ -106,39 +111,19 @@ impl Selected {
                 *layout = layout.with(0, 1, 1)?;
             }
         }
-        let dim = self.dim;
-        let size = layouts[0].sizes[dim];
-        let steps = layouts.map(|layout| layout.strides[dim]);
-        let lines = layouts.map(|layout| layout.slice(dim, 0, 1, 1).without(dim));
-        let walk = Walk::new(
-            &lines[0].sizes,
-            [&lines[0].strides, &lines[1].strides, &lines[2].strides],
-        )?;
         if self.kept == 0 {
             return Ok(());
         }
-        let order = call.temporary::<u64>(size)?;
-        let indices = indices.data_mut::<i64>()?;
+        let order = call.temporary::<u64>(layouts[0].sizes[self.dim])?;
+        let lines = Lines::new(&layouts, self.dim)?;
         dispatch!(input.dtype(), real_bool => T, {
-            let line = call.temporary::<T>(size)?;
-            let (input, values) = (input.data::<T>()?, values.data_mut::<T>()?);
-            let between = walk.steps();
-            for run in walk.runs() {
-                for i in 0..walk.run_len() {
-                    let starts: [usize; 3] =
-                        std::array::from_fn(|t| run.offsets[t] + i * between[t]);
-                    for (at, element) in line.iter_mut().enumerate() {
-                        *element = input[starts[0] + at * steps[0]];
-                    }
-                    self.arrange(line, order);
-                    for (at, &from) in order[..self.kept].iter().enumerate() {
-                        values[starts[1] + at * steps[1]] = line[from as usize];
-                        indices[starts[2] + at * steps[2]] = from as i64;
-                    }
+            lines.for_each::<T>(call, input, values, indices, |line, result| {
+                self.arrange(line, order);
+                for (at, &from) in order[..self.kept].iter().enumerate() {
+                    result.set(at, line[from as usize], from as usize);
                 }
-            }
-        });
-        Ok(())
+            })
+        })
     }
 
     /// Puts the positions of the elements to keep first in `order`, sorted.
@@ -164,8 +149,81 @@ impl Selected {
     }
 }
 
+/// The lines of a tensor along a dimension, and the lines of the results that belong to them.
+struct Lines {
+    walk: Walk<3>,
+    /// How many elements a line of the input has.
+    size: usize,
+    steps: [usize; 3],
+}
+
+/// Where the results for one line go: elements, and where in the line they were.
+struct LineResult<'a, T> {
+    values: &'a mut [T],
+    indices: &'a mut [i64],
+    starts: [usize; 3],
+    steps: [usize; 3],
+}
+
+impl Lines {
+    /// Lines along a dimension of input, values and indices, which differ in its size alone.
+    fn new(layouts: &[Layout; 3], dim: usize) -> Result<Self> {
+        let lines = layouts.map(|layout| layout.slice(dim, 0, 1, 1).without(dim));
+        Ok(Self {
+            walk: Walk::new(
+                &lines[0].sizes,
+                [&lines[0].strides, &lines[1].strides, &lines[2].strides],
+            )?,
+            size: layouts[0].sizes[dim],
+            steps: layouts.map(|layout| layout.strides[dim]),
+        })
+    }
+
+    fn for_each<T: Element>(
+        &self,
+        call: &KernelCall<'_>,
+        input: &TensorView<'_>,
+        values: &mut TensorViewMut<'_>,
+        indices: &mut TensorViewMut<'_>,
+        mut each: impl FnMut(&[T], &mut LineResult<'_, T>),
+    ) -> Result<()> {
+        let line = call.temporary::<T>(self.size)?;
+        let input = input.data::<T>()?;
+        let (values, indices) = (values.data_mut::<T>()?, indices.data_mut::<i64>()?);
+        let between = self.walk.steps();
+        for run in self.walk.runs() {
+            for i in 0..self.walk.run_len() {
+                let starts: [usize; 3] = std::array::from_fn(|t| run.offsets[t] + i * between[t]);
+                for (at, element) in line.iter_mut().enumerate() {
+                    *element = input[starts[0] + at * self.steps[0]];
+                }
+                let mut result = LineResult {
+                    values,
+                    indices,
+                    starts,
+                    steps: self.steps,
+                };
+                each(line, &mut result);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T> LineResult<'_, T> {
+    #[inline]
+    fn set(&mut self, at: usize, value: T, from: usize) {
+        self.values[self.starts[1] + at * self.steps[1]] = value;
+        self.indices[self.starts[2] + at * self.steps[2]] = from as i64;
+    }
+}
+
 /// Elements with a total order, in which NaN is the largest.
 trait TotalOrder: Element {
+    /// What is in the middle of nothing.
+    fn unknown() -> Self;
+
+    fn is_nan(self) -> bool;
     fn order(self, other: Self) -> Ordering;
 }
 
@@ -173,11 +231,29 @@ macro_rules! ordered {
     (integers: $($integer:ty),*; floats: $($float:ty),*) => {
         $(impl TotalOrder for $integer {
             #[inline]
+            fn unknown() -> Self {
+                <$integer>::MIN
+            }
+
+            #[inline]
+            fn is_nan(self) -> bool {
+                false
+            }
+            #[inline]
             fn order(self, other: Self) -> Ordering {
                 self.cmp(&other)
             }
         })*
         $(impl TotalOrder for $float {
+            #[inline]
+            fn unknown() -> Self {
+                <$float>::NAN
+            }
+
+            #[inline]
+            fn is_nan(self) -> bool {
+                <$float>::is_nan(self)
+            }
             #[inline]
             fn order(self, other: Self) -> Ordering {
                 self.partial_cmp(&other)
@@ -191,92 +267,16 @@ ordered!(integers: u8, u16, u32, u64, i8, i16, i32, i64; floats: f16, bf16, f32,
 
 impl TotalOrder for Bool {
     #[inline]
+    fn unknown() -> Self {
+        true.into()
+    }
+
+    #[inline]
+    fn is_nan(self) -> bool {
+        false
+    }
+    #[inline]
     fn order(self, other: Self) -> Ordering {
         self.get().cmp(&other.get())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use thalweg_core::{Argument, Tensor};
-
-    use super::*;
-
-    fn run(operator: &str, arguments: Vec<Argument>) -> Result<(Vec<f32>, Vec<i64>)> {
-        let mut registry = KernelRegistry::new();
-        register(&mut registry).unwrap();
-        let kernel = registry.get(operator).unwrap();
-        let last = kernel.signature().parameters().len();
-        let results = kernel.invoke(arguments)?;
-        let values = results[last - 2].tensor()?.to_row_major()?;
-        let indices = results[last - 1].tensor()?.to_row_major()?;
-        Ok((values.data()?.to_vec(), indices.data()?.to_vec()))
-    }
-
-    fn outputs(rank: usize) -> [Argument; 2] {
-        let sizes = vec![0; rank];
-        [DType::F32, DType::I64].map(|dtype| Tensor::zeros(dtype, &sizes).unwrap().into())
-    }
-
-    fn sorted(x: &Tensor, dim: i64, descending: bool) -> (Vec<f32>, Vec<i64>) {
-        let [values, indices] = outputs(x.sizes().len());
-        let arguments = vec![x.into(), dim.into(), descending.into(), values, indices];
-        run("aten::sort.values", arguments).unwrap()
-    }
-
-    #[test]
-    fn equal_elements_keep_their_order() {
-        let x = Tensor::from_slice(&[2f32, 1.0, 2.0, 1.0], &[4]).unwrap();
-        assert_eq!(
-            sorted(&x, 0, false),
-            (vec![1.0, 1.0, 2.0, 2.0], vec![1, 3, 0, 2])
-        );
-        assert_eq!(
-            sorted(&x, -1, true),
-            (vec![2.0, 2.0, 1.0, 1.0], vec![0, 2, 1, 3])
-        );
-    }
-
-    #[test]
-    fn nan_is_the_largest() {
-        let x = Tensor::from_slice(&[f32::NAN, f32::INFINITY, -1.0], &[3]).unwrap();
-        assert_eq!(sorted(&x, 0, false).1, [2, 1, 0]);
-        assert_eq!(sorted(&x, 0, true).1, [0, 1, 2]);
-    }
-
-    #[test]
-    fn columns_are_sorted_along_the_first_dimension() {
-        let x = Tensor::from_slice(&[3f32, 1.0, 2.0, 2.0, 1.0, 3.0], &[3, 2]).unwrap();
-        let expected = (vec![1.0, 1.0, 2.0, 2.0, 3.0, 3.0], vec![2, 0, 1, 1, 0, 2]);
-        assert_eq!(sorted(&x, 0, false), expected);
-    }
-
-    #[test]
-    fn the_largest_and_the_smallest_come_sorted() {
-        let x = Tensor::from_slice(&[3f32, 9.0, -1.0, 4.0, 1.0, 7.0, 8.0, 0.0], &[2, 4]).unwrap();
-        let top = |k: i64, largest: bool| {
-            let [values, indices] = outputs(2);
-            let flags = [largest.into(), true.into()];
-            let [largest, sorted] = flags;
-            let x = (&x).into();
-            run(
-                "aten::topk.values",
-                vec![x, k.into(), (-1).into(), largest, sorted, values, indices],
-            )
-        };
-        assert_eq!(
-            top(2, true).unwrap(),
-            (vec![9.0, 4.0, 8.0, 7.0], vec![1, 3, 2, 1])
-        );
-        assert_eq!(top(1, false).unwrap(), (vec![-1.0, 0.0], vec![2, 3]));
-        assert_eq!(top(0, true).unwrap(), (vec![], vec![]));
-        let message = top(5, true).unwrap_err().to_string();
-        assert!(message.contains("a dimension of size 4"), "{message}");
-    }
-
-    #[test]
-    fn a_tensor_without_dimensions_is_its_own_order() {
-        let x = Tensor::from_slice(&[5f32], &[]).unwrap();
-        assert_eq!(sorted(&x, 0, false), (vec![5.0], vec![0]));
     }
 }

@@ -1,0 +1,315 @@
+//! Fourier transforms, over one dimension after another.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex};
+
+use num_complex::Complex;
+use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
+use thalweg_core::{
+    DType, Dims, Element, KernelCall, KernelRegistry, MAX_RANK, Result, TensorViewMut, bail,
+    ensure, identity_order, numel,
+};
+
+use crate::copying::copy_elements;
+use crate::dims::{size_from, wrap_dim};
+use crate::float::Real;
+use crate::layout::Layout;
+use crate::ordering::laid_out;
+
+pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
+    let plans = Arc::new(Plans::default());
+    let (r2c, c2r, c2c) = (plans.clone(), plans.clone(), plans);
+    registry.register(
+        "aten::_fft_r2c.out(Tensor self, int[] dim, int normalization, bool onesided, *, \
+         Tensor(a!) out) -> Tensor(a!)",
+        move |call| match call.tensor(0)?.dtype() {
+            DType::F32 => real_to_complex::<f32>(call, &r2c),
+            DType::F64 => real_to_complex::<f64>(call, &r2c),
+            other => bail!(Unsupported, "elements of type {other} are not transformed"),
+        },
+    )?;
+    registry.register(
+        "aten::_fft_c2r.out(Tensor self, int[] dim, int normalization, SymInt last_dim_size, *, \
+         Tensor(a!) out) -> Tensor(a!)",
+        move |call| match call.tensor(0)?.dtype() {
+            DType::ComplexF32 => complex_to_real::<f32>(call, &c2r),
+            DType::ComplexF64 => complex_to_real::<f64>(call, &c2r),
+            other => bail!(Unsupported, "elements of type {other} are not transformed"),
+        },
+    )?;
+    registry.register(
+        "aten::_fft_c2c.out(Tensor self, SymInt[] dim, int normalization, bool forward, *, \
+         Tensor(a!) out) -> Tensor(a!)",
+        move |call| match call.tensor(0)?.dtype() {
+            DType::ComplexF32 => complex_to_complex::<f32>(call, &c2c),
+            DType::ComplexF64 => complex_to_complex::<f64>(call, &c2c),
+            other => bail!(Unsupported, "elements of type {other} are not transformed"),
+        },
+    )
+}
+
+/// Ways to compute transforms, by size and direction, made when first needed and kept by the
+/// registry.
+#[derive(Default)]
+struct Plans {
+    single: Mutex<Planner<f32>>,
+    double: Mutex<Planner<f64>>,
+}
+
+struct Planner<R: FftNum>(FftPlanner<R>);
+
+impl<R: FftNum> Default for Planner<R> {
+    fn default() -> Self {
+        Self(FftPlanner::new())
+    }
+}
+
+/// Numbers that transforms work on.
+trait Transformed: Real + FftNum {
+    fn planner(plans: &Plans) -> &Mutex<Planner<Self>>;
+}
+
+impl Transformed for f32 {
+    fn planner(plans: &Plans) -> &Mutex<Planner<f32>> {
+        &plans.single
+    }
+}
+
+impl Transformed for f64 {
+    fn planner(plans: &Plans) -> &Mutex<Planner<f64>> {
+        &plans.double
+    }
+}
+
+fn real_to_complex<R: Transformed>(call: &KernelCall<'_>, plans: &Plans) -> Result<()>
+where
+    Complex<R>: Element,
+{
+    let input = call.tensor(0)?;
+    let (dims, last) = dims_of(call)?;
+    let mut sizes = Dims::from_slice(input.sizes())?;
+    let count = points(&sizes, &dims)?;
+    if call.bool(3)? {
+        sizes[last] = sizes[last] / 2 + 1;
+    }
+    let mut out = call.output(4, &sizes)?;
+    let mut signal = Signal::<R>::new(call, input.sizes())?;
+    let data = laid_out::<R>(call, input, identity_order(input.rank())?)?;
+    for (to, &from) in signal.data.iter_mut().zip(data) {
+        *to = Complex::new(from, num_traits::Zero::zero());
+    }
+    for &dim in dims.iter().rev() {
+        signal.transform(plans, dim, FftDirection::Forward)?;
+    }
+    signal.scale(factor(call, count)?);
+    signal.write(&mut out)
+}
+
+fn complex_to_complex<R: Transformed>(call: &KernelCall<'_>, plans: &Plans) -> Result<()>
+where
+    Complex<R>: Element,
+{
+    let input = call.tensor(0)?;
+    let mut out = call.output(4, input.sizes())?;
+    let mut signal = Signal::<R>::new(call, input.sizes())?;
+    let data = laid_out::<Complex<R>>(call, input, identity_order(input.rank())?)?;
+    signal.data.copy_from_slice(data);
+    // Without dimensions, nothing is transformed.
+    if !call.int_list(1)?.is_empty() {
+        let (dims, _) = dims_of(call)?;
+        let count = points(input.sizes(), &dims)?;
+        for &dim in &*dims {
+            signal.transform(plans, dim, direction(call.bool(3)?))?;
+        }
+        signal.scale(factor(call, count)?);
+    }
+    signal.write(&mut out)
+}
+
+/// Backwards, to the real signal that has the input as the first half of its transform. What the
+/// other half contradicts is ignored.
+fn complex_to_real<R: Transformed>(call: &KernelCall<'_>, plans: &Plans) -> Result<()>
+where
+    Complex<R>: Element,
+{
+    let input = call.tensor(0)?;
+    let (dims, last) = dims_of(call)?;
+    let mut sizes = Dims::from_slice(input.sizes())?;
+    let given = sizes[last];
+    sizes[last] = size_from(call.int(3)?)?;
+    let size = sizes[last];
+    let half = size / 2 + 1;
+    ensure!(
+        given >= half,
+        Operator,
+        "a signal of {size} points has a transform of {half} numbers, not of {given}"
+    );
+    let count = points(&sizes, &dims)?;
+    let mut out = call.output(4, &sizes)?;
+
+    let mut signal = Signal::<R>::new(call, input.sizes())?;
+    let data = laid_out::<Complex<R>>(call, input, identity_order(input.rank())?)?;
+    signal.data.copy_from_slice(data);
+    for &dim in dims.iter().filter(|&&dim| dim != last) {
+        signal.transform(plans, dim, FftDirection::Inverse)?;
+    }
+    signal.bring_inside(last)?;
+    let mut whole = Signal::<R>::new(call, &sizes)?;
+    whole.inner = Some(last);
+    for (line, first) in whole
+        .data
+        .chunks_exact_mut(size)
+        .zip(signal.data.chunks_exact(given))
+    {
+        line[..half].copy_from_slice(&first[..half]);
+        line[0].im = num_traits::Zero::zero();
+        if size % 2 == 0 {
+            line[half - 1].im = num_traits::Zero::zero();
+        }
+        for at in half..size {
+            line[at] = line[size - at].conj();
+        }
+    }
+    whole.transform(plans, last, FftDirection::Inverse)?;
+    whole.scale(factor(call, count)?);
+    let from = whole.layout()?;
+    let real = call.temporary::<R>(whole.data.len())?;
+    for (to, from) in real.iter_mut().zip(&*whole.data) {
+        *to = from.re;
+    }
+    let to = Layout::of_output(&out)?;
+    copy_elements(out.data_mut::<R>()?, &to, real, &from, call.threads())
+}
+
+/// The dimensions to transform, and the last of them.
+fn dims_of(call: &KernelCall<'_>) -> Result<(Dims, usize)> {
+    let rank = call.tensor(0)?.rank();
+    let mut dims = Dims::new();
+    for &dim in call.int_list(1)? {
+        let dim = wrap_dim(dim, rank)?;
+        ensure!(
+            dim < rank && !dims.contains(&dim),
+            Operator,
+            "dimensions {:?} of {:?} cannot be transformed",
+            call.int_list(1)?,
+            call.tensor(0)?
+        );
+        dims.push(dim)?;
+    }
+    match dims.last() {
+        Some(&last) => Ok((dims, last)),
+        None => bail!(Operator, "there is no dimension to transform"),
+    }
+}
+
+/// How many points are transformed together.
+fn points(sizes: &[usize], dims: &[usize]) -> Result<f64> {
+    let mut count = 1.0;
+    for &dim in dims {
+        ensure!(
+            sizes[dim] > 0,
+            Operator,
+            "dimension {dim} of shape {sizes:?} has no points to transform"
+        );
+        count *= sizes[dim] as f64;
+    }
+    Ok(count)
+}
+
+/// What a transform of so many points is multiplied with.
+fn factor(call: &KernelCall<'_>, count: f64) -> Result<f64> {
+    match call.int(2)? {
+        0 => Ok(1.0),
+        1 => Ok(count.sqrt().recip()),
+        2 => Ok(count.recip()),
+        other => bail!(Operator, "there is no normalization {other}"),
+    }
+}
+
+fn direction(is_forward: bool) -> FftDirection {
+    if is_forward {
+        FftDirection::Forward
+    } else {
+        FftDirection::Inverse
+    }
+}
+
+/// What is transformed, in temporary memory, with one dimension after another innermost.
+struct Signal<'a, R> {
+    call: &'a KernelCall<'a>,
+    sizes: Dims,
+    /// The dimension that is innermost, if it is not the last.
+    inner: Option<usize>,
+    data: &'a mut [Complex<R>],
+}
+
+impl<'a, R: Transformed> Signal<'a, R>
+where
+    Complex<R>: Element,
+{
+    fn new(call: &'a KernelCall<'_>, sizes: &[usize]) -> Result<Self> {
+        Ok(Self {
+            call,
+            sizes: Dims::from_slice(sizes)?,
+            inner: None,
+            data: call.temporary(numel(sizes)?)?,
+        })
+    }
+
+    fn transform(&mut self, plans: &Plans, dim: usize, direction: FftDirection) -> Result<()> {
+        self.bring_inside(dim)?;
+        let plan: Arc<dyn Fft<R>> = {
+            let planner = R::planner(plans).lock();
+            // A planner whose other user has panicked is as good as before.
+            let mut planner = planner.unwrap_or_else(std::sync::PoisonError::into_inner);
+            planner.0.plan_fft(self.sizes[dim], direction)
+        };
+        if !self.data.is_empty() {
+            let scratch = self.call.temporary(plan.get_inplace_scratch_len())?;
+            plan.process_with_scratch(self.data, scratch);
+        }
+        Ok(())
+    }
+
+    /// Moves the elements so that those along a dimension are neighbours.
+    fn bring_inside(&mut self, dim: usize) -> Result<()> {
+        let from = self.layout()?;
+        self.inner = Some(dim);
+        let to = self.layout()?;
+        if from.strides != to.strides {
+            let moved = self.call.temporary(self.data.len())?;
+            copy_elements(moved, &to, self.data, &from, self.call.threads())?;
+            self.data = moved;
+        }
+        Ok(())
+    }
+
+    fn layout(&self) -> Result<Layout> {
+        let rank = self.sizes.len();
+        let mut order = [0; MAX_RANK];
+        let order = &mut order[..rank];
+        order.copy_from_slice(identity_order(rank)?);
+        if let Some(inner) = self.inner {
+            order[inner..].rotate_left(1);
+        }
+        Layout::dense(&self.sizes, order)
+    }
+
+    fn scale(&mut self, factor: f64) {
+        if factor != 1.0 {
+            let factor = R::of(factor);
+            self.data.iter_mut().for_each(|x| *x = x.scale(factor));
+        }
+    }
+
+    /// Leaves in `out` as much as it has room for along each dimension.
+    fn write(&self, out: &mut TensorViewMut<'_>) -> Result<()> {
+        let mut from = self.layout()?;
+        from.sizes = Dims::from_slice(out.sizes())?;
+        let to = Layout::of_output(out)?;
+        let out = out.data_mut::<Complex<R>>()?;
+        copy_elements(out, &to, self.data, &from, self.call.threads())
+    }
+}
