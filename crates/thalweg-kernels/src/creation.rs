@@ -30,6 +30,14 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         },
     )?;
     registry.register(
+        "aten::zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) \
+         -> Tensor(a!)",
+        |call| {
+            let like = call.tensor(0)?;
+            fill(&mut call.output(2, like.sizes())?, Scalar::Int(0))
+        },
+    )?;
+    registry.register(
         "aten::ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
         |call| {
             let sizes = sizes_from(call.int_list(0)?)?;

@@ -8,6 +8,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::rngs::{SysRng, Xoshiro256PlusPlus};
+use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use thalweg_core::{
@@ -15,14 +16,16 @@ use thalweg_core::{
     identity_order,
 };
 
-use crate::dims::sizes_from;
+use crate::cast::CastInto;
+use crate::dims::{size_from, sizes_from};
 use crate::dispatch::dispatch;
 use crate::float::{Float, Real};
 use crate::ordering::{fill_in_order, laid_out};
 
 pub(crate) fn register(registry: &mut KernelRegistry, seed: Option<u64>) -> Result<()> {
     let generator = Arc::new(Generator::new(seed));
-    let (uniform, normal, dropout) = (generator.clone(), generator.clone(), generator);
+    let (uniform, normal) = (generator.clone(), generator.clone());
+    let (order, dropout) = (generator.clone(), generator);
     registry.register(
         "aten::rand.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
         move |call| {
@@ -42,6 +45,20 @@ pub(crate) fn register(registry: &mut KernelRegistry, seed: Option<u64>) -> Resu
                 let draw = |bits: &mut Bits| T::narrow(Real::of(StandardNormal.sample(bits)));
                 fill::<T>(out, &normal, draw)
             })
+        },
+    )?;
+    registry.register(
+        "aten::randperm.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)",
+        move |call| {
+            let mut out = call.output(1, &[size_from(call.int(0)?)?])?;
+            dispatch!(out.dtype(), real => T, {
+                let elements = out.data_mut::<T>()?;
+                for (at, element) in elements.iter_mut().enumerate() {
+                    *element = (at as i64).cast_into();
+                }
+                elements.shuffle(&mut order.split()?);
+            });
+            Ok(())
         },
     )?;
     registry.register(
@@ -167,6 +184,17 @@ mod tests {
         let arguments = vec![(&[count as i64][..]).into(), out.into()];
         let results = kernel(operator, seed).invoke(arguments).unwrap();
         results[1].tensor().unwrap().data::<T>().unwrap().to_vec()
+    }
+
+    #[test]
+    fn a_permutation_has_every_number_once_in_another_order() {
+        let out = Tensor::zeros(DType::I64, &[0]).unwrap();
+        let arguments = vec![100.into(), out.into()];
+        let results = kernel("aten::randperm.out", Some(1)).invoke(arguments);
+        let mut numbers = crate::testing::integers(&results.unwrap()[1]);
+        assert!(!numbers.is_sorted());
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..100));
     }
 
     /// Mean and variance.

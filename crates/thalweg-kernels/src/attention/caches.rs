@@ -14,7 +14,8 @@ pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "llama::update_cache.out(Tensor value, Tensor(a!) cache, SymInt start_pos, *, \
          Tensor(b!) out) -> Tensor(b!)",
         |call| {
-            let value = in_order(call, call.tensor(0)?, identity_order(4)?)?;
+            let value = call.tensor(0)?;
+            let value = in_order(call, value, identity_order(value.rank())?)?;
             update(&mut call.in_place(1)?, &value, call.int(2)?)
         },
     )?;

@@ -9,10 +9,12 @@ mod tests;
 
 use thalweg_core::{
     DType, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, bail, bf16, ensure, f16,
+    identity_order,
 };
 
 use self::heads::{Heads, Rows};
 use crate::float::Float;
+use crate::ordering::in_order;
 use crate::parallel::for_each_chunk_with;
 use crate::products::{Matrix, MatrixMut, gemm};
 use crate::softmax::{Exp, maximum};
@@ -55,7 +57,9 @@ fn attention_with_caches(call: &KernelCall<'_>) -> Result<()> {
     let start = call.int(5)?;
     let mut caches = [call.in_place(3)?, call.in_place(4)?];
     for (cache, value) in caches.iter_mut().zip([1, 2]) {
-        caches::update(cache, &call.tensor(value)?, start)?;
+        let value = call.tensor(value)?;
+        let value = in_order(call, value, identity_order(value.rank())?)?;
+        caches::update(cache, &value, start)?;
     }
     let inputs = [
         Rows::of(call, call.tensor(0)?, false)?,

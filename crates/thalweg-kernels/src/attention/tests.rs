@@ -301,6 +301,15 @@ fn caches_are_written_from_a_position_on() {
     let error = update(&[1.0, 2.0, 3.0, 4.0], 3).unwrap_err().to_string();
     assert!(error.contains("does not have 2 from 3 on"), "{error}");
     assert!(update(&[1.0, 2.0], -1).is_err());
+    let vector = Tensor::zeros(DType::F32, &[4]).unwrap();
+    let arguments = vec![
+        (&vector).into(),
+        vector.into(),
+        0.into(),
+        out(DType::F32, 1),
+    ];
+    let error = invoke(register, "llama::update_cache.out", arguments).unwrap_err();
+    assert!(error.to_string().contains("do not have batch"), "{error}");
 }
 
 #[test]

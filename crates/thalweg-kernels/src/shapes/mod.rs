@@ -6,6 +6,7 @@
 mod joining;
 mod padding;
 mod patching;
+mod pixels;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "aten::lift_fresh_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
         "et_copy::_h2d_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
         "et_copy::_d2h_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+        "llama::fallback.out(Tensor input, *, Tensor(a!) output) -> Tensor(a!)",
     ];
     for signature in copies {
         registry.register(signature, same)?;
@@ -105,19 +107,10 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
          SymInt? storage_offset=None, *, Tensor(a!) out) -> Tensor(a!)",
         as_strided,
     )?;
-    registry.register(
-        "aten::pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) \
-         -> Tensor(a!)",
-        pixel_shuffle,
-    )?;
-    registry.register(
-        "aten::pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) \
-         -> Tensor(a!)",
-        pixel_unshuffle,
-    )?;
     joining::register(registry)?;
     padding::register(registry)?;
-    patching::register(registry)
+    patching::register(registry)?;
+    pixels::register(registry)
 }
 
 /// Copies what `from` names of an input to an output of the same shape.
@@ -534,64 +527,4 @@ fn as_strided(call: &KernelCall<'_>) -> Result<()> {
         input.numel()
     );
     materialize(call, &input, &layout, 4)
-}
-
-fn pixel_shuffle(call: &KernelCall<'_>) -> Result<()> {
-    let input = call.tensor(0)?;
-    let (rank, factor) = (input.rank(), size_from(call.int(1)?)?);
-    let square = factor.checked_mul(factor).unwrap_or(0);
-    ensure!(
-        rank >= 3 && square > 0 && input.sizes()[rank - 3] % square == 0,
-        InvalidInput,
-        "the channels of a tensor of shape {:?} cannot be shuffled by {factor}",
-        input.sizes()
-    );
-    let channels = rank - 3;
-    let mut sizes = Dims::from_slice(input.sizes())?;
-    sizes[channels] /= square;
-    for dim in [rank - 2, rank - 1] {
-        sizes[dim] = numel(&[sizes[dim], factor])?;
-    }
-    let mut out = call.output(2, &sizes)?;
-    let (low, high) = (Layout::of(&input)?, Layout::of_output(&out)?);
-    let (low, high) = shuffled(low, high, channels, factor)?;
-    copy(&mut out, &high, &input, &low, call.threads())
-}
-
-fn pixel_unshuffle(call: &KernelCall<'_>) -> Result<()> {
-    let input = call.tensor(0)?;
-    let (rank, factor) = (input.rank(), size_from(call.int(1)?)?);
-    let divides = |dim: usize| input.sizes()[dim].checked_rem(factor) == Some(0);
-    ensure!(
-        rank >= 3 && divides(rank - 2) && divides(rank - 1),
-        InvalidInput,
-        "the pixels of a tensor of shape {:?} cannot be gathered by {factor}",
-        input.sizes()
-    );
-    let channels = rank - 3;
-    let mut sizes = Dims::from_slice(input.sizes())?;
-    sizes[channels] = numel(&[sizes[channels], factor, factor])?;
-    for dim in [rank - 2, rank - 1] {
-        sizes[dim] /= factor;
-    }
-    let mut out = call.output(2, &sizes)?;
-    let (low, high) = (Layout::of_output(&out)?, Layout::of(&input)?);
-    let (low, high) = shuffled(low, high, channels, factor)?;
-    copy(&mut out, &low, &input, &high, call.threads())
-}
-
-/// Both sides of a pixel shuffle as channels, rows, rows within, columns, columns within.
-fn shuffled(low: Layout, high: Layout, channels: usize, factor: usize) -> Result<(Layout, Layout)> {
-    let (rows, columns) = (channels + 1, channels + 2);
-    let high = high.split(columns, factor)?.split(rows, factor)?;
-    let low = low.split(channels, factor)?.split(channels, factor)?;
-    // Now channels, rows within, columns within, rows, columns.
-    let mut order = Dims::new();
-    for dim in 0..channels {
-        order.push(dim)?;
-    }
-    for dim in [0, 3, 1, 4, 2] {
-        order.push(channels + dim)?;
-    }
-    Ok((low.permute(&order), high))
 }

@@ -331,3 +331,23 @@ fn elements_of_another_type_are_not_moved() {
     let error = result::<i32>("aten::alias_copy.out", arguments, 1).unwrap_err();
     assert!(error.message().contains("f32"), "{error}");
 }
+
+#[test]
+fn an_image_is_cut_into_tiles_of_all_channels() {
+    let image: Vec<i32> = (0..16).collect();
+    let image = Tensor::from_slice(&image, &[2, 2, 4]).unwrap();
+    let out = Tensor::zeros(DType::I32, &[0; 4]).unwrap();
+    let run = |size: i64| {
+        let arguments = vec![(&image).into(), size.into(), (&out).into()];
+        crate::testing::invoke(super::register, "preprocess::tile_crop.out", arguments)
+    };
+    let tiles = run(2).unwrap();
+    let tiles = tiles[2].tensor().unwrap();
+    assert_eq!(tiles.sizes(), [2, 2, 2, 2]);
+    let expected = [0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15];
+    assert_eq!(tiles.data::<i32>().unwrap(), expected);
+    for size in [3, 0] {
+        let error = run(size).unwrap_err();
+        assert!(error.message().contains("does not have tiles"), "{error}");
+    }
+}
