@@ -2,7 +2,8 @@
 //! the element types that it was seen to work on.
 //!
 //! Types are found by running: an operator works on a type if some small call with a first tensor of
-//! that type (or, without inputs, an output) succeeds. Calls are made up from the signature.
+//! that type (masks and indices aside; without inputs, an output) succeeds. Calls are made up from the
+//! signature.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -247,7 +248,8 @@ impl Probe {
     }
 
     fn arguments(&self, operator: &str, parameters: &[Parameter], dtype: DType) -> Vec<Argument> {
-        let first = parameters.iter().position(is_tensor);
+        let typed = |p: &Parameter| is_tensor(p) && named_type(p).is_none();
+        let first = parameters.iter().position(typed);
         let first_out = parameters.iter().position(is_output);
         let out = self.types.out.unwrap_or(dtype);
         let arguments = parameters.iter().enumerate().map(|(position, parameter)| {
@@ -258,12 +260,7 @@ impl Probe {
                 () if is_output(parameter) => (self.types.more.unwrap_or(dtype), self.more_rank),
                 () => (self.types.inputs.unwrap_or(dtype), self.input_rank),
             };
-            let own_type = match name {
-                "indices" | "index" | "offsets" => DType::I64,
-                _ if name.contains("zero_point") && !is_output(parameter) => DType::I64,
-                _ if name.contains("scale") && !is_output(parameter) => DType::F32,
-                _ => own_type,
-            };
+            let own_type = named_type(parameter).unwrap_or(own_type);
             let own_rank = match (operator, name) {
                 ("llama::update_cache_with_indices.out", "indices") => 2,
                 ("aten::convolution_backward.out", "out2") => 1,
@@ -312,6 +309,19 @@ impl Probe {
             }
         });
         arguments.collect()
+    }
+}
+
+/// The type of an input of which there is a usual one: it says nothing of the operator.
+fn named_type(parameter: &Parameter) -> Option<DType> {
+    let name = parameter.name.as_str();
+    match name {
+        _ if is_output(parameter) => None,
+        "indices" | "index" | "offsets" => Some(DType::I64),
+        "mask" | "condition" => Some(DType::Bool),
+        _ if name.contains("zero_point") => Some(DType::I64),
+        _ if name.contains("scale") => Some(DType::F32),
+        _ => None,
     }
 }
 
