@@ -7,11 +7,11 @@ mod volume_tests;
 mod window;
 
 use thalweg_core::{
-    Dims, Element, KernelCall, KernelRegistry, Result, bail, bf16, ensure, f16, numel,
+    DType, Dims, Element, KernelCall, KernelRegistry, Result, bail, bf16, ensure, f16, numel,
 };
 
 use crate::dispatch::dispatch;
-use crate::float::{Float, Real, compute_into, widened};
+use crate::float::{Float, compute_into, widened};
 use crate::ordering::{ChannelOrder, fill_in_order, laid_out};
 use crate::parallel::{for_each_chunk, for_each_chunk_of_two};
 use window::{Axis, Span, Taps, Volumes};
@@ -49,13 +49,13 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "aten::avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], \
          int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, \
          int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)",
-        |call| dispatch!(call.tensor(0)?.dtype(), float => T, { avg_pool::<T>(call, 2) }),
+        |call| avg_pool(call, 2),
     )?;
     registry.register(
         "aten::avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], \
          int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, \
          int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)",
-        |call| dispatch!(call.tensor(0)?.dtype(), float => T, { avg_pool::<T>(call, 3) }),
+        |call| avg_pool(call, 3),
     )?;
     registry.register(
         "aten::_adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) \
@@ -308,7 +308,7 @@ fn max_pool_backward<T: Float>(call: &KernelCall<'_>) -> Result<()> {
     })
 }
 
-fn avg_pool<T: Float>(call: &KernelCall<'_>, spatial: usize) -> Result<()> {
+fn avg_pool(call: &KernelCall<'_>, spatial: usize) -> Result<()> {
     let volumes = Volumes::of(call.tensor(0)?.sizes(), spatial)?;
     let axes = Axis::read(call, &volumes, 1, None, call.bool(4)?)?;
     let with_padding = call.bool(5)?;
@@ -330,10 +330,16 @@ fn avg_pool<T: Float>(call: &KernelCall<'_>, spatial: usize) -> Result<()> {
             span
         },
     };
-    mean.write::<T>(call, 7)
+    match call.tensor(0)?.dtype() {
+        DType::I64 => mean.write_integers(call, 7),
+        dtype => dispatch!(dtype, float => T, { mean.write::<T>(call, 7) }),
+    }
 }
 
-fn adaptive_avg_pool<T: Float>(call: &KernelCall<'_>, spatial: usize) -> Result<()> {
+fn adaptive_avg_pool<T: Float>(call: &KernelCall<'_>, spatial: usize) -> Result<()>
+where
+    T::Compute: Averaged,
+{
     let volumes = Volumes::of(call.tensor(0)?.sizes(), spatial)?;
     let output = volumes.adaptive_sizes(call, 1)?;
     let mean = Mean {
@@ -355,46 +361,69 @@ struct Mean<W> {
 }
 
 impl<W: Fn(usize, usize) -> Span + Sync> Mean<W> {
-    fn write<T: Float>(&self, call: &KernelCall<'_>, out: usize) -> Result<()> {
-        let (input, volumes) = (call.tensor(0)?, &self.volumes);
-        let sizes: Dims = volumes.with_sizes(input.sizes(), self.output)?;
-        let mut out = call.output(out, &sizes)?;
-        let layout = volumes.order_of(&sizes, out.dim_order());
-        let order = volumes.dim_order(&sizes, layout);
+    fn write<T: Float>(&self, call: &KernelCall<'_>, out: usize) -> Result<()>
+    where
+        T::Compute: Averaged,
+    {
+        let input = call.tensor(0)?;
+        let mut out = call.output(out, &self.sizes(call)?)?;
+        let layout = self.volumes.order_of(out.sizes(), out.dim_order());
+        let order = self.volumes.dim_order(input.sizes(), layout);
         let data = widened(call, laid_out::<T>(call, input, order)?)?;
+        fill_in_order::<T>(call, &mut out, order, |out| {
+            compute_into(call, out, |out| self.run(call.threads(), layout, data, out))
+        })
+    }
+
+    /// Means of integers, which are rounded towards 0.
+    fn write_integers(&self, call: &KernelCall<'_>, out: usize) -> Result<()> {
+        let input = call.tensor(0)?;
+        let mut out = call.output(out, &self.sizes(call)?)?;
+        let layout = self.volumes.order_of(out.sizes(), out.dim_order());
+        let order = self.volumes.dim_order(input.sizes(), layout);
+        let data = laid_out::<i64>(call, input, order)?;
+        fill_in_order::<i64>(call, &mut out, order, |out| {
+            self.run(call.threads(), layout, data, out)
+        })
+    }
+
+    fn sizes(&self, call: &KernelCall<'_>) -> Result<Dims> {
+        self.volumes
+            .with_sizes(call.tensor(0)?.sizes(), self.output)
+    }
+
+    fn run<A: Averaged>(
+        &self,
+        threads: usize,
+        layout: ChannelOrder,
+        data: &[A],
+        out: &mut [A],
+    ) -> Result<()> {
         let [depth, height, width] = self.output;
         let lanes = match layout {
             ChannelOrder::First => 1,
-            ChannelOrder::Last => volumes.channels,
+            ChannelOrder::Last => self.volumes.channels,
         };
-        let size = volumes.positions().saturating_mul(lanes);
+        let size = self.volumes.positions().saturating_mul(lanes);
         let line = width.saturating_mul(lanes);
-        let work = out.numel().saturating_add(data.len());
-        fill_in_order::<T>(call, &mut out, order, |out| {
-            compute_into(call, out, |out| {
-                for_each_chunk(call.threads(), work, out, line, |index, out| {
-                    let data = &data[index / (depth * height) * size..][..size];
-                    let [slice, row] = [(0, index / height % depth), (1, index % height)]
-                        .map(|(axis, index)| (self.spans)(axis, index));
-                    self.line(lanes, slice, row, data, out);
-                    Ok(())
-                })
-            })
+        let work = out.len().saturating_add(data.len());
+        for_each_chunk(threads, work, out, line, |index, out| {
+            let data = &data[index / (depth * height) * size..][..size];
+            let slice = (self.spans)(0, index / height % depth);
+            let row = (self.spans)(1, index % height);
+            self.line(lanes, slice, row, data, out);
+            Ok(())
         })
     }
 
     /// One line: of one channel, or of all where they are neighbours in memory.
-    fn line<R: Real>(&self, lanes: usize, slice: Span, row: Span, data: &[R], out: &mut [R]) {
+    fn line<A: Averaged>(&self, lanes: usize, slice: Span, row: Span, data: &[A], out: &mut [A]) {
         let [_, height, width] = self.volumes.sizes;
         for (x, out) in out.chunks_exact_mut(lanes).enumerate() {
             let column = (self.spans)(2, x);
-            let count = || (slice.count * row.count * column.count) as i64;
-            let count = R::of(self.divisor.unwrap_or_else(count) as f64);
-            out.fill(num_traits::Zero::zero());
-            if [slice, row, column]
-                .iter()
-                .any(|span| span.start >= span.end)
-            {
+            out.fill(A::ZERO);
+            let spans = [slice, row, column];
+            if spans.iter().any(|span| span.start >= span.end) {
                 continue;
             }
             for z in slice.start..slice.end {
@@ -404,18 +433,65 @@ impl<W: Fn(usize, usize) -> Span + Sync> Mean<W> {
                     add_positions(out, &data[from..to]);
                 }
             }
-            out.iter_mut().for_each(|sum| *sum = *sum / count);
+            let count = || (slice.count * row.count * column.count) as i64;
+            let count = self.divisor.unwrap_or_else(count);
+            out.iter_mut().for_each(|sum| *sum = sum.divided(count));
         }
     }
 }
 
+/// What can have a mean.
+trait Averaged: Copy + Send + Sync {
+    const ZERO: Self;
+
+    fn plus(self, other: Self) -> Self;
+    /// By a number that is not 0.
+    fn divided(self, count: i64) -> Self;
+}
+
+macro_rules! averaged {
+    ($($float:ty),*) => {
+        $(impl Averaged for $float {
+            const ZERO: Self = 0.0;
+
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+
+            #[inline(always)]
+            fn divided(self, count: i64) -> Self {
+                self / count as Self
+            }
+        })*
+    };
+}
+
+averaged!(f32, f64);
+
+impl Averaged for i64 {
+    const ZERO: Self = 0;
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    fn divided(self, count: i64) -> Self {
+        self.wrapping_div(count)
+    }
+}
+
 /// Adds positions of as many channels as there are sums.
-fn add_positions<R: Real>(sums: &mut [R], data: &[R]) {
+fn add_positions<A: Averaged>(sums: &mut [A], data: &[A]) {
     if let [sum] = sums {
-        *sum += data.iter().copied().sum();
+        *sum = sum.plus(data.iter().copied().fold(A::ZERO, A::plus));
         return;
     }
     for data in data.chunks_exact(sums.len()) {
-        sums.iter_mut().zip(data).for_each(|(sum, x)| *sum += *x);
+        for (sum, &x) in sums.iter_mut().zip(data) {
+            *sum = sum.plus(x);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Pooling of volumes, and adaptive pooling. Numbers are results of PyTorch.
 
-use thalweg_core::{Argument, DType, Result};
+use thalweg_core::{Argument, DType, Result, Tensor};
 
 use super::register;
 use crate::testing::{
@@ -130,4 +130,21 @@ fn images_are_not_volumes() {
     let operator = "aten::adaptive_max_pool3d.out";
     let error = adaptive_max(operator, &[2, 3, 5], &[1, 2, 3]).unwrap_err();
     assert!(error.to_string().contains("[2, 3, 5]"), "{error}");
+}
+
+#[test]
+fn means_of_integers_are_rounded_towards_zero() {
+    let input = Tensor::from_slice(&[-3i64, -4, 5, 6], &[1, 1, 4]).unwrap();
+    let arguments = vec![
+        input.into(),
+        list(&[1, 2]),
+        list(&[1, 1]),
+        list(&[0]),
+        false.into(),
+        true.into(),
+        Argument::None,
+        out(DType::I64, 3),
+    ];
+    let results = invoke(register, "aten::avg_pool2d.out", arguments).unwrap();
+    assert_eq!(integers(&results[7]), [-3, 0, 5]);
 }
