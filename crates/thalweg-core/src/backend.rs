@@ -72,6 +72,40 @@ pub trait DelegateInstance: Send {
     /// If it cannot do what the program asks.
     fn execute(&mut self, call: &mut Call<'_>) -> Result<()>;
 
+    /// Does all that [`execute`](Self::execute) does but for asking the device for anything: what it
+    /// would ask for is asked for later, by [`ask`](Self::ask), perhaps together with other work, as a
+    /// graph. `None`, with nothing done, if that cannot be put off this time; then it is executed.
+    ///
+    /// It is called where the call may use graphs, and nothing of an earlier `prepare` is left to be
+    /// asked for.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute).
+    fn prepare(&mut self, call: &mut Call<'_>) -> Result<Option<Stamp>> {
+        let _ = call;
+        Ok(None)
+    }
+
+    /// Asks the device for what was prepared, on the call's stream. If `recording`, that becomes a part
+    /// of a graph and does not run, and may be asked for once more if there can be no graph.
+    ///
+    /// # Errors
+    /// If the device or the delegate refuses.
+    fn ask(&mut self, stream: StreamHandle, recording: bool) -> Result<()> {
+        let _ = (stream, recording);
+        bail!(Internal, "a delegate is asked for what it has not prepared")
+    }
+
+    /// Takes note that what was prepared was asked for: by [`ask`](Self::ask), or by launching a graph
+    /// that was recorded when the stamp was the same.
+    ///
+    /// # Errors
+    /// If it cannot be remembered.
+    fn asked(&mut self, stream: StreamHandle) -> Result<()> {
+        let _ = stream;
+        Ok(())
+    }
+
     /// Takes note that a call is over in which the delegate was executed, whatever became of it: once
     /// for each such call, also after an error or a panic, of this delegate or of anything else. What
     /// is held for the time of a call is given back here.
@@ -320,6 +354,12 @@ impl Call<'_> {
         }
     }
 }
+
+/// What a delegate has prepared, as a number. If a delegate of a method instance gives the same one
+/// twice, [`DelegateInstance::ask`] asks for the very same work both times: the same kernels, on the
+/// same memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stamp(pub u64);
 
 /// The end of a call of a method.
 pub struct CallEnd<'c> {

@@ -33,10 +33,12 @@ mod state;
 mod tensor;
 mod value;
 
-pub use backend::{Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Payload};
+pub use backend::{
+    Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Payload, Stamp,
+};
 pub use device::{
-    CallerStream, Device, DeviceAddress, DeviceId, DeviceInput, DeviceKind, DeviceMemory,
-    DeviceTensor, Mark, PinnedMemory, StreamHandle, Use,
+    CallerStream, Device, DeviceAddress, DeviceGraph, DeviceId, DeviceInput, DeviceKind,
+    DeviceMemory, DeviceTensor, Mark, PinnedMemory, StreamHandle, Use,
 };
 pub use dtype::{Bool, DType, Element};
 pub use error::{Error, ErrorKind, Place, Result};

@@ -164,17 +164,19 @@ impl BackendOptions {
     }
 }
 
-/// Whether work on a device is recorded as a graph and launched as a whole, which costs less.
+/// Whether what calls ask a device for is recorded as graphs and launched as a whole, which costs less.
 ///
-/// So far, delegates do so for their own work, each by itself.
+/// All that a call asks for between two times that the host has to wait is one graph: copies, and the
+/// work of delegates that can put it off. It is recorded when it is the same for the third time, and
+/// launched while it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GraphUse {
-    /// Where that is known to be good. So far, nowhere.
+    /// Where it can be. What cannot be recorded is said in the log, once, and runs as without.
     #[default]
     Auto,
-    /// Wherever it can be. A delegate that cannot fails; one that knows nothing of graphs goes on as
-    /// ever.
+    /// The same, but what was put off and cannot be recorded is an error. A delegate that knows nothing
+    /// of graphs goes on as ever.
     On,
     /// Nowhere.
     Off,

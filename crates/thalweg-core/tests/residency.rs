@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use hops::{DOWNLOAD, Maker, UPLOAD, moving, random_program};
 use late::{Increment, LATE, LateDevice, Shared};
 use programs::runtime;
+use thalweg_core::GraphUse;
 use thalweg_core::{DType, Device, DeviceInput, LoadOptions, Method, Output, RunOptions};
 use thalweg_format::{Program, ScalarType, WriteOptions};
 
@@ -36,8 +37,13 @@ fn load_on_device(
 }
 
 fn run(method: &mut Method, x: &[f32]) -> Vec<Vec<f32>> {
+    run_with(method, x, GraphUse::Auto)
+}
+
+fn run_with(method: &mut Method, x: &[f32], graph: GraphUse) -> Vec<Vec<f32>> {
     let x = thalweg_core::Tensor::from_slice(x, &[x.len() / 2, 2]).unwrap();
-    let outputs = method.run(&[(&x).into()]).unwrap();
+    let options = RunOptions::new().graph(graph);
+    let outputs = method.run_with(&[(&x).into()], &options).unwrap();
     let outputs = outputs
         .iter()
         .map(|output| output.unwrap().tensor().unwrap());
@@ -392,14 +398,23 @@ fn what_a_method_writes_to_shared_state_is_there_for_the_next_one() {
 
 #[test]
 fn programs_made_at_random_have_the_answers_that_they_have_with_every_copy() {
-    let (mut made, mut left) = (0, 0);
+    let (mut made, mut left, mut launched) = (0, 0, 0);
     for seed in 0..400 {
         let program = random_program(seed, &[LATE]);
         let ((mut all, copies), (mut few, fewer)) = (load(&program, true), load(&program, false));
         let (mut on_device, device, _) = load_on_device(&program, false);
-        for call in 0..3 {
+        // From the third call on, what is the same as before is launched as graphs.
+        let count = |shared: &Shared| {
+            shared.uploads.load(Ordering::Relaxed) + shared.downloads.load(Ordering::Relaxed)
+        };
+        for call in 0..5 {
+            if call == 2 {
+                // What graphs copy is not counted.
+                made += count(&copies);
+                left += count(&fewer);
+            }
             let x: Vec<f32> = (0..8).map(|index| (index + call) as f32).collect();
-            let expected = run(&mut all, &x);
+            let expected = run_with(&mut all, &x, GraphUse::Off);
             assert_eq!(expected, run(&mut few, &x), "seed {seed}, call {call}");
             // Reading a state brings it to the host, so not every state is read.
             if seed.is_multiple_of(4) {
@@ -409,11 +424,8 @@ fn programs_made_at_random_have_the_answers_that_they_have_with_every_copy() {
             let answer = run_on_device(&mut on_device, &device, &x);
             assert_eq!(expected, answer, "seed {seed}, call {call}, on the device");
         }
-        let count = |shared: &Shared| {
-            shared.uploads.load(Ordering::Relaxed) + shared.downloads.load(Ordering::Relaxed)
-        };
-        made += count(&copies);
-        left += count(&fewer);
+        launched += fewer.launches.load(Ordering::Relaxed);
     }
+    assert!(launched > 100, "{launched}");
     assert!(left * 10 < made * 6, "{left} of {made} copies are left");
 }

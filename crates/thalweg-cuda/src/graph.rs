@@ -6,7 +6,7 @@ use thalweg_core::{Result, bail, ensure};
 
 use crate::omit::{Rule, omitted};
 use crate::order::{Access, Operand, Uses};
-use crate::sys::{ExecHandle, GraphHandle, Parts, Updated};
+use crate::sys::{ExecHandle, GraphHandle, Parts, StreamHandle, Updated};
 use crate::{Stream, Work};
 
 /// What a [`Capture`](crate::Capture) gives.
@@ -99,6 +99,20 @@ impl GraphExec {
         );
         // The lock is this graph's own, and keeps it from being updated meanwhile.
         handle.launch(work.stream().handle())
+    }
+
+    /// Launches a graph that uses no buffers which this crate keeps in order; `false`, with nothing
+    /// done, if it does. Whoever calls this keeps launches in order, and waits for the last one before
+    /// this is dropped.
+    pub(crate) fn launch_bare(&self, stream: &StreamHandle) -> Result<bool> {
+        let inner = self.0.lock();
+        if !inner.parts.operands.is_empty() {
+            return Ok(false);
+        }
+        match &inner.handle {
+            Some(handle) => handle.launch(stream).map(|()| true),
+            None => bail!(Internal, "a graph that was dropped"),
+        }
     }
 
     /// Prepares the first launch, so that it is as fast as the others.

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use thalweg_core::{Call, CallEnd, DelegateInstance, Device as _, DeviceAddress, DeviceId, Result};
-use thalweg_core::{ErrorKind, GraphUse, StreamHandle, bail, ensure};
+use thalweg_core::{ErrorKind, Stamp, StreamHandle, bail, ensure};
 use thalweg_cuda::{DeviceBuffer, Stream, Work};
 
 use crate::abi::{copy_on_device, download, stream, upload, wait};
@@ -12,6 +12,7 @@ use crate::argument::{self, Argument};
 use crate::contexts::{Contexts, Making};
 use crate::loaded::{Binding, Loaded};
 use crate::omit::{Rule, omitted};
+use crate::prepared::Prepared;
 use crate::profile::{Given, check_pinned, choose};
 use crate::scratch::{Scratch, User, Wish};
 use crate::staging::Staging;
@@ -29,6 +30,8 @@ pub(crate) struct Instance {
     values: Vec<(Vec<u8>, Vec<i64>)>,
     /// By binding, in this call.
     arguments: Vec<Argument>,
+    /// What is copied before the engine's work, in this call: to, from, and how many bytes.
+    copies: Vec<(DeviceAddress, DeviceAddress, usize)>,
     /// Whether work is left that can never be waited for.
     lost: bool,
     loaded: Arc<Loaded>,
@@ -45,6 +48,7 @@ impl Instance {
             staging: (0..count).map(|_| Staging::default()).collect(),
             values: vec![Default::default(); count],
             arguments: vec![Argument::UNKNOWN; count],
+            copies: Vec::new(),
             lost: false,
             loaded,
         })
@@ -69,6 +73,45 @@ impl DelegateInstance for Instance {
             }
             Err(error) => Err(error),
         }
+    }
+
+    fn prepare(&mut self, call: &mut Call<'_>) -> Result<Option<Stamp>> {
+        let loaded = self.loaded.clone();
+        if !self.can_be_put_off(call, &loaded)? {
+            return Ok(None);
+        }
+        let _current = loaded.device().enter()?;
+        let stream = call.stream(loaded.device().id())?;
+        let lent = OnceCell::new();
+        let mut work = LateWork {
+            stream: &lent,
+            loaded: &loaded,
+            handle: stream,
+            work: None,
+        };
+        let profile = self.make_ready(call, &mut work)?;
+        let outputs = loaded.inputs..loaded.bindings.len();
+        let known = |index: usize| self.arguments[index].shape.is_known();
+        if !outputs.clone().all(known) {
+            // Their memory is asked for by the enqueue.
+            return Ok(None);
+        }
+        let user = User::of(call, stream, true);
+        if !self.take_scratch(profile, &user, true)? {
+            return Ok(None);
+        }
+        Ok(Some(self.contexts.get(profile)?.stamp()))
+    }
+
+    fn ask(&mut self, stream: StreamHandle, recording: bool) -> Result<()> {
+        let loaded = self.loaded.clone();
+        let _current = loaded.device().enter()?;
+        self.prepared()?.enqueue(&loaded, stream, recording)
+    }
+
+    fn asked(&mut self, stream: StreamHandle) -> Result<()> {
+        self.prepared()?.runs();
+        self.scratch.enqueued(stream)
     }
 
     fn end(&mut self, end: &CallEnd<'_>) -> Result<()> {
@@ -102,7 +145,44 @@ impl Instance {
     /// A whole call, on a stream. `is_told`: there will be a stream at its end, too.
     fn run(&mut self, call: &mut Call<'_>, handle: StreamHandle, is_told: bool) -> Result<()> {
         let loaded = self.loaded.clone();
-        let loaded = &*loaded;
+        // Where the host has an argument, what is enqueued for it is known to its buffers.
+        let lent = OnceCell::new();
+        let mut work = LateWork {
+            stream: &lent,
+            loaded: &loaded,
+            handle,
+            work: None,
+        };
+        let profile = self.make_ready(call, &mut work)?;
+        let user = User::of(call, handle, is_told);
+        // Nothing else is done while scratch is held that others may wait for.
+        let enqueued = self
+            .take_scratch(profile, &user, false)
+            .and_then(|_| self.prepared()?.enqueue(&loaded, handle, false));
+        // Whatever became of it, since a part may be there.
+        let handed_on = self.scratch.enqueued(handle);
+        enqueued.and(handed_on)?;
+        self.finish(call, profile, work)
+    }
+
+    /// Whether what a call would enqueue can be enqueued later, as a part of other work: nothing is
+    /// copied between the host and the device for it, and nothing waits.
+    fn can_be_put_off(&self, call: &Call<'_>, loaded: &Loaded) -> Result<bool> {
+        let count = loaded.bindings.len();
+        if call.argument_count() != count || !self.scratch.lasts() {
+            return Ok(false);
+        }
+        for index in 0..count {
+            if loaded.bindings[index].on_host || !self.is_on_device(call, index, loaded)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Tells the context of a profile all about the call but where its scratch is. Gives the profile.
+    fn make_ready(&mut self, call: &mut Call<'_>, work: &mut LateWork<'_>) -> Result<usize> {
+        let (loaded, handle) = (work.loaded, work.handle);
         ensure!(
             call.argument_count() == loaded.bindings.len(),
             InvalidProgram,
@@ -110,65 +190,54 @@ impl Instance {
             call.argument_count(),
             loaded.bindings.len()
         );
-        // Where the host has an argument, what is enqueued for it is known to its buffers.
-        let lent = OnceCell::new();
-        let mut work = LateWork {
-            stream: &lent,
-            loaded,
-            handle,
-            work: None,
-        };
         for index in 0..loaded.inputs {
-            self.arguments[index] = self.input(call, index, &mut work)?;
+            self.arguments[index] = self.input(call, index, work)?;
         }
         let profile = self.profile(loaded, call.profile())?;
-        self.prepare(loaded, profile, handle)?;
+        self.configure(loaded, profile, handle)?;
         for index in loaded.inputs..loaded.bindings.len() {
-            self.arguments[index] = self.output(call, index, profile, &mut work)?;
+            self.arguments[index] = self.output(call, index, profile, work)?;
         }
-        self.alias(loaded, handle)?;
+        self.alias(loaded)?;
         let prepared = self.contexts.get(profile)?;
+        prepared.copy_before(&self.copies);
         for (index, binding) in loaded.bindings.iter().enumerate() {
             let address = self.arguments[index].address;
             if !binding.on_host && address.0 != 0 {
                 prepared.bind(loaded, index, address, handle)?;
             }
         }
-        // Recording would take in what else is on the stream.
-        let as_graph = call.options().graph_use() == GraphUse::On && work.work.is_none();
-        let user = User {
-            call: call.number(),
-            last_call: None,
-            stream: handle,
-            is_told,
-        };
-        self.enqueue(profile, &user, as_graph)?;
-        self.finish(call, profile, work)
+        Ok(profile)
     }
 
-    /// Enqueues the engine's work, with scratch for it. Nothing else is done while scratch is held that
-    /// others may wait for.
+    /// Takes scratch for what the context of a profile is about to enqueue, and tells it where that is.
+    /// `false`, with nothing done, if it would have to move although that may not be.
     #[inline]
-    fn enqueue(&mut self, profile: usize, user: &User, as_graph: bool) -> Result<()> {
-        let (loaded, stream) = (&*self.loaded, user.stream);
+    fn take_scratch(&mut self, profile: usize, user: &User, stays: bool) -> Result<bool> {
+        let loaded = &*self.loaded;
         let prepared = self.contexts.get(profile)?;
         if prepared.needed() == 0 && !omitted(Rule::NothingForNothing) {
-            return prepared.enqueue(loaded, stream, as_graph, || None);
+            return Ok(true);
         }
         let wish = Wish {
             bytes: prepared.needed(),
             address: prepared.room().map(|room| room.address),
-            has_graph: as_graph && prepared.has_graph(),
+            stays,
         };
-        let idle = || wait(loaded.device(), stream);
-        let room = self.scratch.room(&wish, user, idle)?;
-        let scratch = &self.scratch;
-        let enqueued = prepared
-            .give_scratch(loaded, room, stream)
-            .and_then(|()| prepared.enqueue(loaded, stream, as_graph, || scratch.keep(user)));
-        // Whatever became of it, since a part may be there.
-        let handed_on = self.scratch.enqueued(user);
-        enqueued.and(handed_on)
+        let idle = || wait(loaded.device(), user.stream);
+        let Some(room) = self.scratch.room(&wish, user, idle)? else {
+            return Ok(false);
+        };
+        prepared.give_scratch(loaded, room, user.stream)?;
+        Ok(true)
+    }
+
+    /// The context of the last profile.
+    fn prepared(&mut self) -> Result<&mut Prepared> {
+        match self.contexts.last() {
+            Some(profile) => self.contexts.get(profile),
+            None => bail!(Internal, "nothing was prepared"),
+        }
     }
 
     /// An input of the call, on the device.
@@ -328,7 +397,7 @@ impl Instance {
     }
 
     /// Sees to it that the profile's context has the call's shapes, and that it can have scratch.
-    fn prepare(&mut self, loaded: &Loaded, profile: usize, stream: StreamHandle) -> Result<()> {
+    fn configure(&mut self, loaded: &Loaded, profile: usize, stream: StreamHandle) -> Result<()> {
         self.contexts.select(loaded, profile, stream)?;
         let prepared = self.contexts.get(profile)?;
         let arguments = &self.arguments;
@@ -357,7 +426,8 @@ impl Instance {
 
     /// Lets outputs that are an input's memory be that. Where the program has them in two places, the
     /// output's starts as a copy of the input's, so that the input stays what it was.
-    fn alias(&mut self, loaded: &Loaded, stream: StreamHandle) -> Result<()> {
+    fn alias(&mut self, loaded: &Loaded) -> Result<()> {
+        self.copies.clear();
         for &(output, input) in &loaded.aliases {
             let (to, from) = (self.arguments[output], self.arguments[input]);
             if to.address == from.address {
@@ -378,7 +448,7 @@ impl Instance {
                 "`{name}` overlaps the input whose memory it is, but is not at the same place"
             );
             if to.len > 0 && !omitted(Rule::CopyAlias) {
-                copy_on_device(loaded.device(), to.address, from.address, to.len, stream)?;
+                self.copies.push((to.address, from.address, to.len));
             }
             if !omitted(Rule::BindAlias) {
                 self.arguments[input].address = to.address;

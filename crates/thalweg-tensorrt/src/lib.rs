@@ -45,7 +45,6 @@ mod omit;
 mod options;
 mod prepared;
 mod profile;
-mod recorded;
 mod scratch;
 mod staging;
 mod version;

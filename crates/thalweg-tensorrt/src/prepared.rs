@@ -1,12 +1,13 @@
 //! A context and what it has been told, so that it is told only what has changed.
 
-use thalweg_core::{DeviceAddress, Error, Result, StreamHandle};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::abi::{Context, OutputAllocator, Shape, is_over, wait};
+use thalweg_core::{DeviceAddress, Result, Stamp, StreamHandle};
+
+use crate::abi::{Context, OutputAllocator, Shape, copy_on_device, is_over, wait};
 use crate::loaded::{Binding, Loaded};
 use crate::omit::{Rule, omitted};
-use crate::recorded::{Recorded, Recording};
-use crate::scratch::{Keep, Room};
+use crate::scratch::Room;
 
 /// A context of one profile.
 ///
@@ -15,8 +16,6 @@ use crate::scratch::{Keep, Room};
 /// enqueued. So before anything is told to a context that has enqueued something, the host waits for
 /// the stream of the call, which goes on after all that earlier calls have left.
 pub(crate) struct Prepared {
-    /// An enqueue, as it is with all that the context was told. It goes before the context.
-    recorded: Option<Recorded>,
     context: Context,
     /// By binding, memory for outputs whose size depends on data. The context points to them.
     allocators: Vec<Option<OutputAllocator>>,
@@ -36,9 +35,10 @@ pub(crate) struct Prepared {
     room: Option<Room>,
     /// Whether something that it enqueued may still run.
     running: bool,
-    /// Whether something was enqueued since it was last told anything. Only then is all that TensorRT
-    /// puts off until the next enqueue done, so that one can be recorded.
-    settled: bool,
+    /// Copies on the device that come before the engine's work: to, from, and how many bytes.
+    copies: Vec<(DeviceAddress, DeviceAddress, usize)>,
+    /// As long as it is the same, an enqueue is the same work.
+    stamp: Stamp,
     /// Whether its profile is known: no switch to another has failed.
     usable: bool,
 }
@@ -68,9 +68,9 @@ impl Prepared {
             needed: 0,
             room: None,
             running: false,
-            settled: false,
+            copies: Vec::new(),
+            stamp: next_stamp(),
             usable: true,
-            recorded: None,
         })
     }
 
@@ -196,9 +196,18 @@ impl Prepared {
         self.room
     }
 
-    /// Whether a graph is recorded, which is of use only while nothing changes.
-    pub(crate) fn has_graph(&self) -> bool {
-        self.recorded.is_some()
+    /// What an enqueue would be now, as a number.
+    pub(crate) fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    /// Says what is copied on the device before the engine's work.
+    pub(crate) fn copy_before(&mut self, copies: &[(DeviceAddress, DeviceAddress, usize)]) {
+        if self.copies != copies {
+            self.changed();
+            self.copies.clear();
+            self.copies.extend_from_slice(copies);
+        }
     }
 
     /// Tells the context where its scratch is, unless it is there already. It has as many bytes as are
@@ -261,52 +270,30 @@ impl Prepared {
         Ok(())
     }
 
-    /// Enqueues the engine's work. With `as_graph`, it is recorded when it is the same for the second
-    /// time, and launched from then on; the graph keeps what `keep` gives.
+    /// Enqueues the engine's work, and the copies that come before it. If `recording`, nothing of it
+    /// runs, and an error does not mean that the context has not taken what it was told.
     #[inline]
     pub(crate) fn enqueue(
         &mut self,
         loaded: &Loaded,
         stream: StreamHandle,
-        as_graph: bool,
-        keep: impl FnOnce() -> Option<Keep>,
+        recording: bool,
     ) -> Result<()> {
         // Also after an error: something may have been enqueued.
         self.running = true;
-        if as_graph && self.settled {
-            return self.launch(loaded, stream, keep);
+        for &(to, from, len) in &self.copies {
+            copy_on_device(loaded.device(), to, from, len, stream)?;
         }
         let enqueued = self.context.enqueue(stream);
-        match &enqueued {
-            Ok(()) => self.settled = true,
-            Err(_) => self.forget(),
+        if enqueued.is_err() && !recording {
+            self.forget();
         }
         enqueued
     }
 
-    fn launch(
-        &mut self,
-        loaded: &Loaded,
-        stream: StreamHandle,
-        keep: impl FnOnce() -> Option<Keep>,
-    ) -> Result<()> {
-        let device = loaded.device();
-        let recorded = match &self.recorded {
-            Some(recorded) => recorded,
-            None => {
-                let context = &mut self.context;
-                match Recorded::record(device, stream, keep(), || context.enqueue(stream)) {
-                    Ok(Recording::Done(recorded)) => self.recorded.insert(recorded),
-                    Ok(Recording::Theirs) => return Ok(()),
-                    Err(error) => {
-                        self.forget();
-                        let message = format!("no graph of the engine: {}", error.message());
-                        return Err(Error::new(error.kind(), message).with_source(error));
-                    }
-                }
-            }
-        };
-        recorded.launch(device, stream)
+    /// Takes note that something runs that the context has enqueued, if only once, into a graph.
+    pub(crate) fn runs(&mut self) {
+        self.running = true;
     }
 
     /// Forgets what the context has been told, so that it will be told again: it may not have taken
@@ -319,10 +306,9 @@ impl Prepared {
         self.changed();
     }
 
-    /// What is recorded is no longer what would be enqueued.
+    /// What would be enqueued is no longer the same.
     fn changed(&mut self) {
-        self.settled = false;
-        self.recorded = None;
+        self.stamp = next_stamp();
     }
 
     /// Waits until nothing runs that the context has enqueued.
@@ -333,4 +319,10 @@ impl Prepared {
         }
         Ok(())
     }
+}
+
+/// A number that no context has had.
+fn next_stamp() -> Stamp {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    Stamp(NEXT.fetch_add(1, Ordering::Relaxed))
 }

@@ -1,12 +1,14 @@
 //! Devices over the life of a method instance: the stream of a call, and what calls leave behind.
 
 use std::ops::Range;
+use std::ptr;
 use std::sync::Arc;
 
-use super::{Device, Pending, Point, StreamHandle, Use};
+use super::stretch::{Choice, Graphs, Task};
+use super::{Device, DeviceAddress, Pending, Point, StreamHandle, Use};
 use crate::memory::StorageId;
 use crate::omit::{Rule, omitted};
-use crate::{Result, RunOptions, State};
+use crate::{Error, GraphUse, Result, RunOptions, State, bail};
 
 /// One device, as a method instance uses it.
 ///
@@ -14,6 +16,11 @@ use crate::{Result, RunOptions, State};
 /// All that a call does on the device goes to one stream. What the call before has left in flight
 /// there is waited for by the stream, not by the host; the host waits only where it has to touch
 /// memory that a copy still uses.
+///
+/// # Tasks
+/// What a call asks for is asked for at once, or, if graphs may be used, collected until
+/// [`flush`](DeviceState::flush); see [`stretch`](super::stretch). While there are tasks that were not
+/// asked for yet, nothing may wait for them: whoever is about to wait flushes first.
 pub(crate) struct DeviceState {
     pub(crate) device: Arc<dyn Device>,
     /// After the last thing that the call before asked for, if it may still be in flight.
@@ -28,6 +35,32 @@ pub(crate) struct DeviceState {
     reads_callers: bool,
     /// Host memory that copies of this call, or of calls before, still use.
     pending: Pending,
+    /// Whether this call may use graphs, and what to do where that fails.
+    graph_use: GraphUse,
+    /// Whether tasks are collected, rather than asked for at once.
+    collects: bool,
+    /// What was not asked for yet, and the host memory that this uses.
+    tasks: Vec<Task>,
+    unasked: Pending,
+    graphs: Graphs,
+    /// Whether it was said that something could not be recorded.
+    warned: bool,
+}
+
+/// Does something with what a delegate has prepared: which delegate, for which instruction, what, and
+/// on which stream.
+pub(crate) type OfDelegate<'o> =
+    dyn FnMut(usize, usize, DelegateTask, StreamHandle) -> Result<()> + 'o;
+
+/// What is to be done with what a delegate has prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DelegateTask {
+    /// Ask for it.
+    Ask,
+    /// Ask for it, while that is recorded.
+    Record,
+    /// Take note that it was asked for, by itself or as a part of a graph.
+    Asked,
 }
 
 impl DeviceState {
@@ -41,6 +74,12 @@ impl DeviceState {
             lent: false,
             reads_callers: false,
             pending: Pending::with_capacity(copies),
+            graph_use: GraphUse::Off,
+            collects: false,
+            tasks: Vec::new(),
+            unasked: Pending::default(),
+            graphs: Graphs::default(),
+            warned: false,
         })
     }
 
@@ -50,6 +89,10 @@ impl DeviceState {
             .stream_on(self.device.id())
             .unwrap_or_else(|| self.device.default_stream());
         self.used = false;
+        self.graph_use = match self.device.records() {
+            true => options.graph_use(),
+            false => GraphUse::Off,
+        };
         if self.in_flight && !omitted(Rule::CallAfterCall) {
             self.end.before(&*self.device, self.stream)?;
         }
@@ -89,8 +132,198 @@ impl DeviceState {
         self.used |= std::mem::take(&mut self.lent);
     }
 
+    /// Whether the call may use graphs.
+    pub(crate) fn may_collect(&self) -> bool {
+        self.graph_use != GraphUse::Off
+    }
+
+    /// From now on tasks are collected, or asked for at once. In that case there must be none that was
+    /// not asked for.
+    pub(crate) fn collect(&mut self, collects: bool) {
+        self.collects = collects;
+    }
+
+    /// Whether tasks are collected.
+    pub(crate) fn collects(&self) -> bool {
+        self.collects
+    }
+
+    /// Copies to the device, or will.
+    ///
+    /// # Safety
+    /// As for [`Device::upload`], until the call has flushed.
+    pub(crate) unsafe fn upload(
+        &mut self,
+        to: DeviceAddress,
+        from: *const u8,
+        len: usize,
+    ) -> Result<()> {
+        if self.collects {
+            let from = from.expose_provenance();
+            self.tasks.push(Task::Upload { to, from, len });
+            return Ok(());
+        }
+        let stream = self.stream();
+        // SAFETY: the caller's.
+        unsafe { self.device.upload(to, from, len, stream) }
+    }
+
+    /// Copies from the device, or will.
+    ///
+    /// # Safety
+    /// As for [`Device::download`], until the call has flushed.
+    pub(crate) unsafe fn download(
+        &mut self,
+        to: *mut u8,
+        from: DeviceAddress,
+        len: usize,
+    ) -> Result<()> {
+        if self.collects {
+            let to = to.expose_provenance();
+            self.tasks.push(Task::Download { to, from, len });
+            return Ok(());
+        }
+        let stream = self.stream();
+        // SAFETY: the caller's.
+        unsafe { self.device.download(to, from, len, stream) }
+    }
+
+    /// Copies within the device, or will.
+    ///
+    /// # Safety
+    /// As for [`Device::copy`], until the call has flushed.
+    pub(crate) unsafe fn copy(
+        &mut self,
+        to: DeviceAddress,
+        from: DeviceAddress,
+        len: usize,
+    ) -> Result<()> {
+        if self.collects {
+            self.tasks.push(Task::Copy { to, from, len });
+            return Ok(());
+        }
+        let stream = self.stream();
+        // SAFETY: the caller's.
+        unsafe { self.device.copy(to, from, len, stream) }
+    }
+
+    /// Adds what a delegate has prepared.
+    pub(crate) fn add_delegate(&mut self, index: usize, stamp: u64, instruction: usize) {
+        self.tasks.push(Task::Delegate {
+            index,
+            stamp,
+            instruction,
+        });
+    }
+
+    /// Whether something that a delegate has prepared was not asked for yet.
+    pub(crate) fn has_task_of(&self, delegate: usize) -> bool {
+        let of_it =
+            |task: &Task| matches!(task, Task::Delegate { index, .. } if *index == delegate);
+        self.tasks.iter().any(of_it)
+    }
+
+    /// Whether a task that was not asked for yet uses host memory in a way that conflicts.
+    pub(crate) fn unasked_conflicts(
+        &self,
+        storage: StorageId,
+        range: &Range<usize>,
+        by_host: Use,
+    ) -> bool {
+        self.unasked.conflicts(storage, range, by_host)
+    }
+
+    /// Whether there is something that was not asked for yet.
+    #[inline]
+    pub(crate) fn has_tasks(&self) -> bool {
+        !self.tasks.is_empty()
+    }
+
+    /// Asks for what was collected. `of_delegate` does so for what a delegate has prepared.
+    ///
+    /// # Errors
+    /// If the device failed. Some of it may have been asked for then, and nothing will be any more.
+    pub(crate) fn flush(&mut self, of_delegate: &mut OfDelegate<'_>) -> Result<()> {
+        if self.tasks.is_empty() {
+            return Ok(());
+        }
+        let mut tasks = std::mem::take(&mut self.tasks);
+        self.unasked.clear();
+        let asked = self.ask_for(&tasks, of_delegate);
+        tasks.clear();
+        self.tasks = tasks;
+        asked
+    }
+
+    fn ask_for(&mut self, tasks: &[Task], of_delegate: &mut OfDelegate<'_>) -> Result<()> {
+        let stream = self.stream();
+        let device = self.device.clone();
+        let mut ask = |how| ask_one_by_one(&*device, tasks, stream, how, of_delegate);
+        let (choice, forgotten) = self.graphs.choose(tasks);
+        if let Some(graph) = forgotten {
+            // The stream comes after all launches that there were.
+            match self.device.synchronize(stream) {
+                Ok(()) => drop(graph),
+                // What fails once may work the second time; a device that is lost does nothing.
+                Err(error) => {
+                    let _ = self.device.synchronize(stream);
+                    drop(graph);
+                    return Err(error);
+                }
+            }
+        }
+        match choice {
+            Choice::Ask => ask(DelegateTask::Ask)?,
+            Choice::Launch(index) => self.launch(index, stream)?,
+            Choice::Record(index) => {
+                let recorded = self
+                    .device
+                    .record(stream, &mut || ask(DelegateTask::Record));
+                match recorded {
+                    Ok(Some(graph)) => {
+                        self.graphs.keep(index, graph);
+                        self.launch(index, stream)?;
+                    }
+                    Ok(None) => {
+                        self.graphs.later(index);
+                        ask(DelegateTask::Ask)?;
+                    }
+                    Err(error) if self.graph_use == GraphUse::On => return Err(no_graph(error)),
+                    Err(error) => {
+                        self.graphs.never(index);
+                        if !std::mem::replace(&mut self.warned, true) {
+                            tracing::warn!("work is not launched as a graph: {error}");
+                        }
+                        ask(DelegateTask::Ask)?;
+                    }
+                }
+            }
+        }
+        for task in tasks {
+            if let Task::Delegate {
+                index, instruction, ..
+            } = *task
+            {
+                of_delegate(index, instruction, DelegateTask::Asked, stream)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn launch(&self, index: usize, stream: StreamHandle) -> Result<()> {
+        match self.graphs.graph(index) {
+            // SAFETY: it was recorded from the very tasks that are asked for now, whose memory is
+            // valid as these need it, and the instance waits before any of it goes.
+            Some(graph) => unsafe { graph.launch(stream) },
+            None => bail!(Internal, "a graph that is gone"),
+        }
+    }
+
     /// Remembers that a copy on the stream uses host memory.
     pub(crate) fn add_pending(&mut self, storage: StorageId, range: Range<usize>, by_device: Use) {
+        if self.collects {
+            self.unasked.add(storage, range.clone(), by_device);
+        }
         self.pending.add(storage, range, by_device);
     }
 
@@ -110,7 +343,18 @@ impl DeviceState {
         if self.pending.is_empty() || !self.pending.conflicts(storage, range, by_host) {
             return Ok(());
         }
+        if self.unasked.conflicts(storage, range, by_host) {
+            bail!(
+                Internal,
+                "something waits for a copy that was not asked for yet"
+            );
+        }
         self.wait()
+    }
+
+    /// Whether the host would have to wait before it uses a range.
+    pub(crate) fn conflicts(&self, storage: StorageId, range: &Range<usize>, by_host: Use) -> bool {
+        self.pending.conflicts(storage, range, by_host)
     }
 
     /// Whether copies still use host memory.
@@ -171,9 +415,43 @@ impl DeviceState {
         self.used = false;
         self.in_flight = false;
         self.reads_callers = false;
-        self.pending.clear();
+        self.pending.clone_from(&self.unasked);
         Ok(())
     }
+}
+
+/// Asks for tasks in order.
+fn ask_one_by_one(
+    device: &dyn Device,
+    tasks: &[Task],
+    stream: StreamHandle,
+    how: DelegateTask,
+    of_delegate: &mut OfDelegate<'_>,
+) -> Result<()> {
+    for task in tasks {
+        match *task {
+            // SAFETY: whoever added the task has promised what the copy needs.
+            Task::Upload { to, from, len } => unsafe {
+                device.upload(to, ptr::with_exposed_provenance(from), len, stream)?;
+            },
+            // SAFETY: as above.
+            Task::Download { to, from, len } => unsafe {
+                device.download(ptr::with_exposed_provenance_mut(to), from, len, stream)?;
+            },
+            // SAFETY: as above.
+            Task::Copy { to, from, len } => unsafe { device.copy(to, from, len, stream)? },
+            Task::Delegate {
+                index, instruction, ..
+            } => of_delegate(index, instruction, how, stream)?,
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn no_graph(error: Error) -> Error {
+    let message = format!("no graph of the call's work: {}", error.message());
+    Error::new(error.kind(), message).with_source(error)
 }
 
 impl Drop for DeviceState {

@@ -12,9 +12,10 @@
 mod calls;
 mod pending;
 mod point;
+mod stretch;
 mod tensor;
 
-pub(crate) use calls::DeviceState;
+pub(crate) use calls::{DelegateTask, DeviceState};
 pub(crate) use pending::Pending;
 pub use pending::Use;
 pub(crate) use point::Point;
@@ -118,6 +119,26 @@ pub trait Device: Send + Sync + fmt::Debug {
         stream: StreamHandle,
     ) -> Result<()>;
 
+    /// Whether work on the device can be recorded as a graph, and launched as a whole.
+    fn records(&self) -> bool {
+        false
+    }
+
+    /// Records, as a graph, what `ask` asks for on a stream. Nothing of it runs, and the stream is
+    /// afterwards as it was before, whatever happens. `None` if that stream cannot be recorded, or
+    /// somebody else records it already: then `ask` was not called.
+    ///
+    /// # Errors
+    /// Those of `ask`; and if something was asked for that no graph can express.
+    fn record(
+        &self,
+        stream: StreamHandle,
+        ask: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Option<Box<dyn DeviceGraph>>> {
+        let _ = (stream, ask);
+        Ok(None)
+    }
+
     /// Copies `len` bytes within the device.
     ///
     /// # Safety
@@ -144,6 +165,19 @@ impl DeviceAddress {
     pub fn offset(self, bytes: usize) -> Self {
         Self(self.0.wrapping_add(bytes as u64))
     }
+}
+
+/// Work of a device that was recorded. It is dropped when nothing of it runs any more; what owns it
+/// waits.
+pub trait DeviceGraph: Send {
+    /// Asks for all of it, on a stream.
+    ///
+    /// # Safety
+    /// What was promised when its parts were recorded holds now, and until it is done.
+    ///
+    /// # Errors
+    /// If the device failed.
+    unsafe fn launch(&self, stream: StreamHandle) -> Result<()>;
 }
 
 /// A stream of a device, by the handle that the device's driver gave it.

@@ -57,6 +57,11 @@ impl Pending {
         })
     }
 
+    /// Becomes the same as another, in the memory that there is.
+    pub(crate) fn clone_from(&mut self, other: &Self) {
+        self.ranges.clone_from(&other.ranges);
+    }
+
     /// Forgets all, since the stream has been waited for.
     pub(crate) fn clear(&mut self) {
         self.ranges.clear();

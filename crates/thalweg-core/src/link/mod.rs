@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub use missing::Missing;
 pub use schedule::{BroughtTo, How, KeptInfo, Schedule, ScheduledStep};
 
-pub(crate) use residency::{DeviceCopy, Kept, KeptAction, PlacedStorage, Places, What};
+pub(crate) use residency::{DeviceCopy, Kept, KeptAction, PlacedStorage, Places, StepBefore, What};
 pub(crate) use steps::Execution;
 
 use self::delegates::load_delegates;

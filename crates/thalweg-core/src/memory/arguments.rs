@@ -8,7 +8,7 @@ use super::storage::{Storage, TensorCopy, TensorId, TensorSlot};
 use super::{Scratch, Slot, Values};
 use crate::tensor::Dims;
 use crate::{DType, Element, Error, ErrorKind, Result, Scalar, Signature, TensorView};
-use crate::{TensorViewMut, ValueId, bail, ensure};
+use crate::{TensorViewMut, Use, ValueId, bail, ensure};
 
 /// The arguments of one instruction.
 ///
@@ -45,6 +45,17 @@ pub(crate) struct Lending<'c> {
     pub(crate) write_mask: u64,
     pub(crate) overlap: Overlap,
     pub(crate) signature: Option<&'c Signature>,
+}
+
+impl Lending<'_> {
+    /// How the argument at a position is used. A result that was passed in, listed once more, is not.
+    pub(crate) fn use_of(&self, position: usize) -> Option<Use> {
+        let mut writes = self.writes.iter();
+        match writes.any(|&write| usize::from(write) == position) {
+            true => Some(Use::Write),
+            false => (position < self.reads).then_some(Use::Read),
+        }
+    }
 }
 
 /// A list of tensors, some of which may be absent.

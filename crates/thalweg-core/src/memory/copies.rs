@@ -72,14 +72,8 @@ impl Values {
             }
             self.stage(lent, start, storage, range.clone())?;
             let state = in_turn(devices, device, storage, range, pinned, Use::Read)?;
-            let stream = state.stream();
             // SAFETY: both places were checked to have `len` bytes; then as for other uploads.
-            unsafe {
-                let staged = data.add(start);
-                state
-                    .device
-                    .upload(address.offset(start), staged, part, stream)?;
-            }
+            unsafe { state.upload(address.offset(start), data.add(start), part)? };
         }
         Ok(())
     }
@@ -117,11 +111,12 @@ impl Values {
         let state = in_turn(devices, device, storage, range, pinned, Use::Read)?;
         if self.is_callers(storage) && state.device.reaches(data)? {
             state.reads_callers();
+        } else {
+            not_put_off(state, pinned)?;
         }
-        let stream = state.stream();
         // SAFETY: both places were checked to have `len` bytes. Pinned memory is not written by
         // the host while it is pending, and lives as long as the instance, which waits.
-        unsafe { state.device.upload(address, data, len, stream) }
+        unsafe { state.upload(address, data, len) }
     }
 
     /// Does what is to be done for something that is kept on a device.
@@ -169,9 +164,8 @@ impl Values {
         let Some(state) = devices.get_mut(copy.device) else {
             bail!(Internal, "there is no device {}", copy.device);
         };
-        let stream = state.stream();
         // SAFETY: both were checked to have as many bytes, and to lie apart.
-        unsafe { state.device.copy(to, from, copy.bytes, stream) }
+        unsafe { state.copy(to, from, copy.bytes) }
     }
 
     /// Copies an input that the caller has on a device to a tensor there.
@@ -227,13 +221,14 @@ impl Values {
         let Some(state) = devices.get_mut(device) else {
             bail!(Internal, "there is no device {device}");
         };
-        let stream = state.stream();
+        // Also if there is nothing to copy: what is at the caller's is used from now on.
+        state.stream();
         if len == 0 || address == input.address {
             return Ok(());
         }
         // SAFETY: the caller has vouched for the input's memory; the target was checked. They are
         // apart: one is the caller's, the other the instance's.
-        unsafe { state.device.copy(address, input.address, len, stream) }
+        unsafe { state.copy(address, input.address, len) }
     }
 
     /// Copies a tensor on a device to one on the host.
@@ -303,11 +298,11 @@ impl Values {
         );
         let range = offset..offset + len;
         let state = in_turn(devices, device, storage, range, pinned, Use::Write)?;
-        let stream = state.stream();
+        not_put_off(state, pinned)?;
         // SAFETY: as for uploads; nobody reads pinned memory either while it is pending. Memory
         // that is not pinned has been written when this returns, and no view of it is out, since
         // no kernel runs.
-        unsafe { state.device.download(data, address, len, stream) }
+        unsafe { state.download(data, address, len) }
     }
 
     /// Copies a tensor to another one on the same device.
@@ -350,9 +345,8 @@ impl Values {
             InvalidProgram,
             "a copy on a device overlaps itself"
         );
-        let stream = state.stream();
         // SAFETY: both places were checked to have `len` bytes, and to lie apart.
-        unsafe { state.device.copy(target, source, len, stream) }
+        unsafe { state.copy(target, source, len) }
     }
 
     /// Waits for devices that still use memory which an instruction is about to use on the host.
@@ -368,19 +362,62 @@ impl Values {
             return Ok(());
         }
         for (position, &argument) in arguments.iter().enumerate() {
-            let writes = lending
-                .writes
-                .iter()
-                .any(|&write| usize::from(write) == position);
-            let by_host = match (writes, position < lending.reads) {
-                (true, _) => Use::Write,
-                (false, true) => Use::Read,
-                // A result that was passed in, listed once more.
-                (false, false) => continue,
-            };
-            self.wait_for_value(devices, argument, by_host)?;
+            if let Some(by_host) = lending.use_of(position) {
+                self.wait_for_value(devices, argument, by_host)?;
+            }
         }
         Ok(())
+    }
+
+    /// Whether [`Values::wait_for_host`] would wait.
+    pub(crate) fn waits_for_host(
+        &self,
+        devices: &[DeviceState],
+        arguments: &[ValueId],
+        lending: &Lending<'_>,
+    ) -> Result<bool> {
+        if !devices.iter().any(|device| device.has_pending()) {
+            return Ok(false);
+        }
+        for (position, &argument) in arguments.iter().enumerate() {
+            if let Some(by_host) = lending.use_of(position)
+                && self.conflicts(devices, argument, by_host)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether devices still use the memory of a value, or will.
+    pub(crate) fn conflicts(
+        &self,
+        devices: &[DeviceState],
+        value: ValueId,
+        by_host: Use,
+    ) -> Result<bool> {
+        Ok(match self.slot(value)? {
+            Slot::Tensor(id) => self.host_ranges(*id).into_iter().any(|(storage, range)| {
+                let mut devices = devices.iter();
+                devices.any(|device| device.conflicts(storage, &range, by_host))
+            }),
+            Slot::TensorList(ids) => {
+                for &id in ids.iter().flatten() {
+                    if let Slot::Tensor(_) = self.slot(id)?
+                        && self.conflicts(devices, id, by_host)?
+                    {
+                        return Ok(true);
+                    }
+                }
+                false
+            }
+            _ => false,
+        })
+    }
+
+    /// Where a tensor is.
+    pub(crate) fn place_of(&self, value: ValueId) -> Result<Place> {
+        self.place(self.tensor_id(value)?)
     }
 
     /// Waits for devices that still use the memory of a value.
@@ -438,6 +475,16 @@ impl Values {
             _ => bail!(InvalidProgram, "a copy between devices has no tensor"),
         }
     }
+}
+
+/// A copy that the device does not make by itself is made at once, or nobody would know of it.
+fn not_put_off(state: &DeviceState, pinned: Option<usize>) -> Result<()> {
+    ensure!(
+        pinned.is_some() || !state.collects(),
+        Internal,
+        "a copy of memory that is not pinned is put off"
+    );
+    Ok(())
 }
 
 /// Lets a copy between the host and a device take its turn with other copies that use the same host

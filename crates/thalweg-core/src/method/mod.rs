@@ -2,6 +2,7 @@
 
 mod inputs;
 mod outputs;
+mod putting_off;
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,6 +13,7 @@ use std::thread;
 
 pub use outputs::Outputs;
 
+use self::putting_off::flush;
 use crate::device::{DeviceAddress, DeviceState, Use};
 use crate::link::{Execution, LinkedMethod, LinkedStorage, PlacedStorage, What};
 use crate::memory::{
@@ -20,10 +22,8 @@ use crate::memory::{
 };
 use crate::plan::{MethodPlan, Step};
 use crate::state::StateGuard;
-use crate::{
-    Bool, Call, CallEnd, DType, DelegateInstance, Error, Input, KernelCall, MethodInfo, Result,
-};
-use crate::{RunOptions, Scalar, State, ValueId, bail, ensure};
+use crate::{Bool, Call, CallEnd, DType, DelegateInstance, Input, KernelCall, MethodInfo, Result};
+use crate::{RunOptions, Scalar, Stamp, State, ValueId, bail, ensure};
 
 /// An instance of a method: its memory, its delegates, its mutable buffers.
 ///
@@ -78,6 +78,15 @@ enum Profiles {
     Automatic,
     /// In the call's options; delegates have been told.
     Call,
+}
+
+/// What a delegate is called with.
+struct Calling<'c> {
+    instruction: usize,
+    ids: &'c [ValueId],
+    options: &'c RunOptions<'c>,
+    number: u64,
+    profile: Option<usize>,
 }
 
 /// Where an input is.
@@ -274,12 +283,20 @@ impl Instance {
             self.execute(options, profiles, number)?;
             self.finish_outputs()
         }));
+        // What came before an error is done, as it is where nothing is put off.
+        if self.devices.iter().any(DeviceState::has_tasks) {
+            let flushed = panic::catch_unwind(AssertUnwindSafe(|| {
+                flush(&mut self.devices, &mut self.delegates, &self.linked.plan)
+            }));
+            result = result.and_then(|result| flushed.map(|flushed| result.and(flushed)));
+        }
         // Before what the call leaves in flight is recorded, since this may add to it.
         for index in 0..self.delegates.len() {
             let ended = self.end_delegate(index, number);
             result = result.and_then(|result| ended.map(|ended| result.and(ended)));
         }
         for device in &mut self.devices {
+            device.collect(false);
             device.take_stream_back();
             let ended = device.end(state.map(|(state, _)| state).filter(|_| self.keeps_state));
             result = result.map(|result| result.and(ended));
@@ -362,32 +379,10 @@ impl Instance {
     }
 
     fn execute(&mut self, options: &RunOptions<'_>, profiles: Profiles, number: u64) -> Result<()> {
-        let Self {
-            devices,
-            linked,
-            values,
-            scratch,
-            delegates,
-            given,
-            kept,
-            ..
-        } = self;
+        let linked = self.linked.clone();
         let plan = &*linked.plan;
-        let threads = options.threads.unwrap_or(self.threads);
         let mut left = options.instruction_limit.unwrap_or(u64::MAX);
-        let places = &linked.places;
-        let run_before = |index: usize, values: &mut Values, devices: &mut [DeviceState]| {
-            for step in places.before(index) {
-                match step.what {
-                    What::Keep(index, action) => {
-                        values.keep(devices, &places.kept[index], &kept[index], action)?;
-                    }
-                    What::Copy(copy) => values.copy_parts(devices, &places.copies[copy])?,
-                    What::PassShape(from, to) => values.pass_shape(from, to)?,
-                }
-            }
-            Ok(())
-        };
+        let puts_off = matches!(&*self.devices, [device] if device.may_collect());
         let mut next = 0;
         while let Some(step) = plan.steps.get(next) {
             let Some(rest) = left.checked_sub(1) else {
@@ -398,109 +393,197 @@ impl Instance {
             };
             left = rest;
             let index = next;
-            next += 1;
-            run_before(index, values, devices)
-                .map_err(|error: Error| error.at_instruction(index, &plan.step_name(index)))?;
-            let result = match step {
+            let result = self.make_ready(&linked, index, options, puts_off);
+            let result = result.and_then(|()| match step {
                 Step::Kernel {
                     operator,
                     arguments,
                 } => {
                     let ids = plan.arguments(*arguments);
-                    let skipped = options.device_outputs && linked.output_copies[index];
-                    match linked.executions[index] {
-                        Execution::Download(_) if skipped => values.pass_shape(ids[0], ids[1]),
-                        Execution::Fetch { .. } if skipped => Ok(()),
-                        Execution::Kernel(overlap) => {
-                            let kernel = &linked.kernels[*operator as usize];
-                            let lending = kernel.signature().lending(overlap);
-                            values.wait_for_host(devices, ids, &lending).and_then(|()| {
-                                let call = Arguments::new(values, scratch, ids, &lending)?;
-                                kernel.run(&KernelCall::new(call, threads))
-                            })
-                        }
-                        Execution::Upload(_) => values.upload(devices, ids[0], ids[1]),
-                        Execution::UploadInput { input, .. } => match given[input] {
-                            Given::Placed => values.upload(devices, ids[0], ids[1]),
-                            Given::Lent => {
-                                let lent = places.input(input).map(|placed| placed.lent);
-                                let lent = lent.unwrap_or(StorageId(u32::MAX));
-                                values.upload_input(devices, lent, ids[0], ids[1])
-                            }
-                            Given::InPlace => values.pass_shape(ids[0], ids[1]),
-                            Given::OnDevice(place) => {
-                                values.copy_input(devices, place, ids[0], ids[1])
-                            }
-                        },
-                        Execution::CopyParts(copy) => {
-                            values.copy_parts(devices, &places.copies[copy])
-                        }
-                        Execution::Download(_) => values.download(devices, ids[0], ids[1]),
-                        Execution::Copy(_) => values.copy_on_device(devices, ids[0], ids[1]),
-                        Execution::Fetch {
-                            device,
-                            storage,
-                            offset,
-                            to,
-                        } => values.fetch(devices, device, storage, offset, to),
-                        Execution::Elided => values.pass_shape(ids[0], ids[1]),
-                        Execution::View => {
-                            let kernel = &linked.kernels[*operator as usize];
-                            let lending = kernel.signature().lending(Overlap::View);
-                            let call = Arguments::new(values, scratch, ids, &lending);
-                            call.and_then(|call| kernel.run(&KernelCall::new(call, threads)))
-                        }
-                        Execution::Nothing | Execution::Other => Ok(()),
-                    }
+                    self.run_kernel(&linked, index, *operator as usize, ids, options)?;
+                    Ok(index + 1)
                 }
                 Step::Delegate {
                     delegate,
                     arguments,
                 } => {
+                    let ids = plan.arguments(*arguments);
                     let which = *delegate as usize;
-                    let delegate = &mut delegates[which];
                     let profile = match profiles {
                         Profiles::Loaded => linked.profiles[which],
                         Profiles::Automatic => None,
-                        Profiles::Call => delegate.profile,
+                        Profiles::Call => self.delegates[which].profile,
                     };
-                    delegate.executed = true;
-                    let result = delegate.instance.execute(&mut Call {
-                        values,
-                        scratch,
-                        devices,
-                        arguments: plan.arguments(*arguments),
+                    let call = Calling {
+                        instruction: index,
+                        ids,
                         options,
                         number,
                         profile,
-                    });
-                    devices.iter_mut().for_each(DeviceState::take_stream_back);
-                    result
+                    };
+                    self.run_delegate(which, &call)?;
+                    Ok(index + 1)
                 }
                 Step::Move { from, to } => {
-                    values.slots[to.index()] = values.slots[from.index()].clone();
-                    Ok(())
+                    self.values.slots[to.index()] = self.values.slots[from.index()].clone();
+                    Ok(index + 1)
                 }
                 Step::JumpIfFalse {
                     condition,
                     destination,
-                } => values
-                    .wait_for_value(devices, *condition, Use::Read)
-                    .and_then(|()| holds(values, *condition))
-                    .map(|holds| {
-                        if !holds {
-                            next = *destination as usize;
-                        }
-                    }),
+                } => {
+                    let values = &self.values;
+                    values.wait_for_value(&mut self.devices, *condition, Use::Read)?;
+                    Ok(match holds(values, *condition)? {
+                        true => index + 1,
+                        false => *destination as usize,
+                    })
+                }
                 // Upstream gives the memory back to an allocator. Here it stays with the tensor,
                 // for the next call will need it again.
-                Step::Free { .. } => Ok(()),
-            };
-            if let Err(error) = result {
-                return Err(error.at_instruction(index, &plan.step_name(index)));
+                Step::Free { .. } => Ok(index + 1),
+            });
+            next = result.map_err(|error| error.at_instruction(index, &plan.step_name(index)))?;
+        }
+        self.make_ready(&linked, plan.steps.len(), options, puts_off)?;
+        self.put_off(false)
+    }
+
+    /// Does what comes before an instruction, or before the end of the call. `puts_off`: what is asked
+    /// of the device is put off for as long as that can be.
+    #[inline]
+    fn make_ready(
+        &mut self,
+        linked: &LinkedMethod,
+        index: usize,
+        options: &RunOptions<'_>,
+        puts_off: bool,
+    ) -> Result<()> {
+        if puts_off {
+            let can = self.can_be_put_off(index, options)?;
+            self.put_off(can)?;
+        }
+        let (places, values, devices) = (&linked.places, &mut self.values, &mut self.devices);
+        for step in places.before(index) {
+            match step.what {
+                What::Keep(index, action) => {
+                    values.keep(devices, &places.kept[index], &self.kept[index], action)?;
+                }
+                What::Copy(copy) => values.copy_parts(devices, &places.copies[copy])?,
+                What::PassShape(from, to) => values.pass_shape(from, to)?,
             }
         }
-        run_before(plan.steps.len(), values, devices)
+        Ok(())
+    }
+
+    #[inline]
+    fn run_kernel(
+        &mut self,
+        linked: &LinkedMethod,
+        index: usize,
+        operator: usize,
+        ids: &[ValueId],
+        options: &RunOptions<'_>,
+    ) -> Result<()> {
+        let Self {
+            devices,
+            values,
+            scratch,
+            given,
+            ..
+        } = self;
+        let threads = options.threads.unwrap_or(self.threads);
+        let skipped = options.device_outputs && linked.output_copies[index];
+        match linked.executions[index] {
+            Execution::Download(_) if skipped => values.pass_shape(ids[0], ids[1]),
+            Execution::Fetch { .. } if skipped => Ok(()),
+            Execution::Kernel(overlap) => {
+                let kernel = &linked.kernels[operator];
+                let lending = kernel.signature().lending(overlap);
+                values.wait_for_host(devices, ids, &lending)?;
+                let call = Arguments::new(values, scratch, ids, &lending)?;
+                kernel.run(&KernelCall::new(call, threads))
+            }
+            Execution::Upload(_) => values.upload(devices, ids[0], ids[1]),
+            Execution::UploadInput { input, .. } => match given[input] {
+                Given::Placed => values.upload(devices, ids[0], ids[1]),
+                Given::Lent => {
+                    let lent = linked.places.input(input).map(|placed| placed.lent);
+                    let lent = lent.unwrap_or(StorageId(u32::MAX));
+                    values.upload_input(devices, lent, ids[0], ids[1])
+                }
+                Given::InPlace => values.pass_shape(ids[0], ids[1]),
+                Given::OnDevice(place) => values.copy_input(devices, place, ids[0], ids[1]),
+            },
+            Execution::CopyParts(copy) => values.copy_parts(devices, &linked.places.copies[copy]),
+            Execution::Download(_) => values.download(devices, ids[0], ids[1]),
+            Execution::Copy(_) => values.copy_on_device(devices, ids[0], ids[1]),
+            Execution::Fetch {
+                device,
+                storage,
+                offset,
+                to,
+            } => values.fetch(devices, device, storage, offset, to),
+            Execution::Elided => values.pass_shape(ids[0], ids[1]),
+            Execution::View => {
+                let kernel = &linked.kernels[operator];
+                let lending = kernel.signature().lending(Overlap::View);
+                let call = Arguments::new(values, scratch, ids, &lending)?;
+                kernel.run(&KernelCall::new(call, threads))
+            }
+            Execution::Nothing | Execution::Other => Ok(()),
+        }
+    }
+
+    fn run_delegate(&mut self, index: usize, calling: &Calling<'_>) -> Result<()> {
+        let puts_off = self.devices.iter().any(DeviceState::collects);
+        if puts_off && self.devices.iter().any(|device| device.has_task_of(index)) {
+            flush(&mut self.devices, &mut self.delegates, &self.linked.plan)?;
+        }
+        self.delegates[index].executed = true;
+        if puts_off {
+            let prepared =
+                self.with_delegate(index, calling, |delegate, call| delegate.prepare(call))?;
+            if let (Some(Stamp(stamp)), [device]) = (prepared, &mut *self.devices) {
+                device.add_delegate(index, stamp, calling.instruction);
+                return Ok(());
+            }
+            self.put_off(false)?;
+        }
+        self.with_delegate(index, calling, |delegate, call| delegate.execute(call))
+    }
+
+    fn with_delegate<T>(
+        &mut self,
+        index: usize,
+        calling: &Calling<'_>,
+        with: impl FnOnce(&mut dyn DelegateInstance, &mut Call<'_>) -> T,
+    ) -> T {
+        let result = with(
+            &mut *self.delegates[index].instance,
+            &mut Call {
+                values: &mut self.values,
+                scratch: &mut self.scratch,
+                devices: &mut self.devices,
+                arguments: calling.ids,
+                options: calling.options,
+                number: calling.number,
+                profile: calling.profile,
+            },
+        );
+        let devices = self.devices.iter_mut();
+        devices.for_each(DeviceState::take_stream_back);
+        result
+    }
+
+    /// From now on, what is asked of devices is put off, or asked for at once, after what was put off.
+    fn put_off(&mut self, puts_off: bool) -> Result<()> {
+        if !puts_off {
+            flush(&mut self.devices, &mut self.delegates, &self.linked.plan)?;
+        }
+        let devices = self.devices.iter_mut();
+        devices.for_each(|device| device.collect(puts_off));
+        Ok(())
     }
 
     /// Sets back what a call that stopped midway may have left behind: the counter of a loop, or

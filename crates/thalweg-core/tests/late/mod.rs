@@ -8,12 +8,13 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use thalweg_core::{
     Backend, Call, CallerStream, Delegate, DelegateInstance, DelegateSpec, Device, DeviceAddress,
-    DeviceId, DeviceKind, DeviceMemory, Error, ErrorKind, Mark, PinnedMemory, Result, StreamHandle,
+    DeviceGraph, DeviceId, DeviceKind, DeviceMemory, Error, ErrorKind, Mark, PinnedMemory, Result,
+    Stamp, StreamHandle,
 };
 
 /// The id of the first such device.
@@ -37,8 +38,8 @@ fn meant(stream: StreamHandle) -> StreamHandle {
     }
 }
 
-/// A piece of work, run when it can be put off no longer.
-type Task = Box<dyn FnOnce() + Send>;
+/// A piece of work, run when it can be put off no longer, and again whenever its graph is launched.
+type Task = Arc<dyn Fn() + Send + Sync>;
 
 /// What was asked for, by stream, and what points in streams mean.
 #[derive(Default)]
@@ -63,6 +64,11 @@ pub(crate) struct Shared {
     pub(crate) downloads: AtomicUsize,
     pub(crate) waits: AtomicUsize,
     pub(crate) fail_mark: AtomicUsize,
+    /// What is recorded at the moment, rather than put off.
+    recording: Mutex<Option<Vec<Task>>>,
+    pub(crate) launches: AtomicUsize,
+    /// Whether recording fails.
+    pub(crate) fail_record: AtomicBool,
     /// Whether callers are said to have pinned what they lend.
     pub(crate) reaches_callers: AtomicBool,
     /// Where pinned memory starts and ends.
@@ -80,8 +86,12 @@ impl LateDevice {
 }
 
 impl Shared {
-    pub(crate) fn push(&self, stream: StreamHandle, task: impl FnOnce() + Send + 'static) {
-        self.add(stream, Item::Task(Box::new(task)));
+    pub(crate) fn push(&self, stream: StreamHandle, task: impl Fn() + Send + Sync + 'static) {
+        let task: Task = Arc::new(task);
+        match &mut *self.recording.lock().unwrap() {
+            Some(recorded) => recorded.push(task),
+            None => self.add(stream, Item::Task(task)),
+        }
     }
 
     fn add(&self, stream: StreamHandle, item: Item) {
@@ -178,10 +188,13 @@ impl fmt::Debug for LateDevice {
 }
 
 /// Addresses for a task on another thread.
+#[derive(Clone, Copy)]
 struct Addresses(*mut u8, *const u8);
 
 // SAFETY: whoever asks for a copy promises that the memory stays.
 unsafe impl Send for Addresses {}
+// SAFETY: as above.
+unsafe impl Sync for Addresses {}
 
 impl Addresses {
     fn copy(self, len: usize) {
@@ -244,6 +257,28 @@ impl Device for LateDevice {
         Ok(())
     }
 
+    fn records(&self) -> bool {
+        true
+    }
+
+    fn record(
+        &self,
+        _: StreamHandle,
+        ask: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Option<Box<dyn DeviceGraph>>> {
+        *self.0.recording.lock().unwrap() = Some(Vec::new());
+        let asked = ask();
+        let recorded = self.0.recording.lock().unwrap().take();
+        asked?;
+        if self.0.fail_record.load(Ordering::Relaxed) {
+            return Err(Error::new(ErrorKind::Device, "there can be no graph"));
+        }
+        Ok(Some(Box::new(LateGraph {
+            shared: self.0.clone(),
+            tasks: recorded.unwrap(),
+        })))
+    }
+
     unsafe fn upload(
         &self,
         to: DeviceAddress,
@@ -291,6 +326,21 @@ impl Device for LateDevice {
     ) -> Result<()> {
         let addresses = Addresses(to.0 as *mut u8, from.0 as *const u8);
         self.0.push(stream, move || addresses.copy(len));
+        Ok(())
+    }
+}
+
+struct LateGraph {
+    shared: Arc<Shared>,
+    tasks: Vec<Task>,
+}
+
+impl DeviceGraph for LateGraph {
+    unsafe fn launch(&self, stream: StreamHandle) -> Result<()> {
+        self.shared.launches.fetch_add(1, Ordering::Relaxed);
+        for task in &self.tasks {
+            self.shared.add(stream, Item::Task(task.clone()));
+        }
         Ok(())
     }
 }
@@ -349,13 +399,20 @@ pub(crate) struct Increment {
     shared: Arc<Shared>,
     /// Whether they do it in place.
     in_place: bool,
+    /// What was prepared last, and its number.
+    prepared: Option<(Work, u64)>,
 }
+
+/// What a delegate asks for: where it reads, where it writes, and how many bytes.
+#[derive(Clone, Copy, PartialEq)]
+struct Work(DeviceAddress, DeviceAddress, usize);
 
 impl Increment {
     pub(crate) fn new(shared: &Arc<Shared>) -> Self {
         Self {
             shared: shared.clone(),
             in_place: false,
+            prepared: None,
         }
     }
 
@@ -364,6 +421,7 @@ impl Increment {
         Self {
             shared: shared.clone(),
             in_place: true,
+            prepared: None,
         }
     }
 }
@@ -388,13 +446,16 @@ impl Delegate for Increment {
     }
 }
 
-impl DelegateInstance for Increment {
-    fn execute(&mut self, call: &mut Call<'_>) -> Result<()> {
+impl Increment {
+    fn work(call: &mut Call<'_>) -> Result<Work> {
         let x = call.device_tensor(0)?;
-        let (sizes, len) = (x.sizes().to_vec(), x.len());
-        let mut from = x.address().0 as *const u8;
-        let to = call.device_output(1, &sizes)?.address().0 as *mut u8;
-        let stream = call.stream(LATE)?;
+        let (sizes, len, from) = (x.sizes().to_vec(), x.len(), x.address());
+        let to = call.device_output(1, &sizes)?.address();
+        Ok(Work(from, to, len))
+    }
+
+    fn ask_for(&self, Work(from, to, len): Work, stream: StreamHandle) {
+        let (mut from, to) = (from.0 as *const u8, to.0 as *mut u8);
         if self.in_place && to.cast_const() != from {
             let addresses = Addresses(to, from);
             self.shared.push(stream, move || addresses.copy(len));
@@ -403,6 +464,30 @@ impl DelegateInstance for Increment {
         let addresses = Addresses(to, from);
         self.shared
             .push(stream, move || addresses.increment(len / 4));
+    }
+}
+
+impl DelegateInstance for Increment {
+    fn execute(&mut self, call: &mut Call<'_>) -> Result<()> {
+        let work = Self::work(call)?;
+        self.ask_for(work, call.stream(LATE)?);
+        Ok(())
+    }
+
+    fn prepare(&mut self, call: &mut Call<'_>) -> Result<Option<Stamp>> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let work = Self::work(call)?;
+        let stamp = match self.prepared {
+            Some((known, stamp)) if known == work => stamp,
+            _ => NEXT.fetch_add(1, Ordering::Relaxed),
+        };
+        self.prepared = Some((work, stamp));
+        Ok(Some(Stamp(stamp)))
+    }
+
+    fn ask(&mut self, stream: StreamHandle, _: bool) -> Result<()> {
+        let (work, _) = self.prepared.unwrap();
+        self.ask_for(work, stream);
         Ok(())
     }
 }

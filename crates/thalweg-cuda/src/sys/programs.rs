@@ -5,12 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use thalweg_core::{
-    CallerStream, Device as ProgramDevice, DeviceAddress, DeviceId, DeviceInput, DeviceKind,
-    DeviceMemory as ProgramMemory, Mark, PinnedMemory as ProgramPinnedMemory, Result, Use,
+    CallerStream, Device as ProgramDevice, DeviceAddress, DeviceGraph, DeviceId, DeviceInput,
+    DeviceKind, DeviceMemory as ProgramMemory, Mark, PinnedMemory as ProgramPinnedMemory, Result,
+    Use,
 };
 
 use super::{Context, EventHandle, StreamHandle};
-use crate::{Device, DeviceArray, DeviceBuffer, MemoryKind, PinnedBuffer, Stream};
+use crate::{Capture, CaptureStatus, Device, DeviceArray, DeviceBuffer, GraphExec, MemoryKind};
+use crate::{PinnedBuffer, Stream};
 
 /// A device of this crate is one that programs can have memory on.
 ///
@@ -63,6 +65,35 @@ impl ProgramDevice for Device {
         // SAFETY: the core passes on the handle of a stream that its caller has borrowed for the
         // call, or the one that `default_stream` gave.
         unsafe { stream(self.context(), handle) }.synchronize()
+    }
+
+    fn records(&self) -> bool {
+        true
+    }
+
+    fn record(
+        &self,
+        handle: thalweg_core::StreamHandle,
+        ask: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Option<Box<dyn DeviceGraph>>> {
+        if matches!(handle.0, 0 | LEGACY) {
+            // The driver does not capture it.
+            return Ok(None);
+        }
+        // SAFETY: as for `synchronize`; it is not kept.
+        let stream =
+            unsafe { Stream::borrow(self, std::ptr::with_exposed_provenance_mut(handle.0)) };
+        if stream.capture_status()? != CaptureStatus::None {
+            return Ok(None);
+        }
+        let capture = Capture::begin(&stream)?;
+        // On an error the capture ends, and what it has goes.
+        ask()?;
+        let graph = capture.end()?.instantiate()?;
+        Ok(Some(Box::new(Recorded {
+            device: self.clone(),
+            graph,
+        })))
     }
 
     unsafe fn upload(
@@ -139,6 +170,32 @@ impl DeviceArray {
         // drop waits for the whole device, or leaks it. What calls write there are elements, and
         // that they are in no order with others changes only which.
         unsafe { DeviceInput::new(self.device_id(), address, self.dtype(), self.sizes()) }
+    }
+}
+
+/// Work of a program that was recorded.
+struct Recorded {
+    device: Device,
+    graph: GraphExec,
+}
+
+impl DeviceGraph for Recorded {
+    unsafe fn launch(&self, handle: thalweg_core::StreamHandle) -> Result<()> {
+        // SAFETY: as for the device's `synchronize`.
+        let bare = unsafe { stream(self.device.context(), handle) };
+        if self.graph.launch_bare(&bare)? {
+            return Ok(());
+        }
+        // SAFETY: as above; it is not kept.
+        let stream = unsafe {
+            Stream::borrow(
+                &self.device,
+                std::ptr::with_exposed_provenance_mut(handle.0),
+            )
+        };
+        let mut work = stream.work()?;
+        self.graph.launch(&mut work)?;
+        work.finish().map(drop)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Memory that is handed over by address, on the stream of a call.
 
-use thalweg_core::{Device as _, DeviceAddress, Result, StreamHandle, ensure};
+use thalweg_core::{Device as _, DeviceAddress, DeviceGraph, Result, StreamHandle, ensure};
 use thalweg_cuda::{CaptureStatus, Device, DeviceBuffer, Event, PinnedBuffer, Stream};
 
 /// The stream of a call, as something to enqueue on. It is not kept for longer than the call.
@@ -125,6 +125,12 @@ pub(crate) fn download_pageable(
     // SAFETY: both have so many bytes, `to` is borrowed until it is written, and whoever calls this
     // lets nobody else at the buffer until the stream has been waited for.
     unsafe { device.download(to.as_mut_ptr(), from, len, stream) }
+}
+
+/// Launches what was recorded of the functions above, for whose memory the same holds until then.
+pub(crate) fn launch(graph: &dyn DeviceGraph, stream: StreamHandle) -> Result<()> {
+    // SAFETY: as said above.
+    unsafe { graph.launch(stream) }
 }
 
 fn same_length(to: usize, from: usize) -> Result<usize> {

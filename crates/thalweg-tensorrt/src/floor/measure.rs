@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use thalweg_core::{CallerStream as _, DeviceAddress, Result, StreamHandle, bail, ensure};
+use thalweg_core::{CallerStream as _, Device as _, DeviceAddress, Result, StreamHandle};
+use thalweg_core::{bail, ensure};
 use thalweg_cuda::{Device, DeviceBuffer, PinnedBuffer, Stream};
 
 use super::run::{Run, room};
 use super::watch::{Seen, Value};
 use crate::TensorRt;
-use crate::abi::{download_pageable, download_pinned, upload, upload_pinned};
-use crate::recorded::{Recorded, Recording};
+use crate::abi::{download_pageable, download_pinned, launch, upload, upload_pinned};
 use crate::scratch::Scratch;
 
 /// The engines of a method, ready to be run by themselves: contexts, addresses, shapes and scratch
@@ -174,16 +174,14 @@ impl Floor {
         self.with_pinned(handle)?;
         self.stream.synchronize()?;
         let device = self.device.clone();
-        let recorded = match Recorded::record(&device, handle, None, || self.with_pinned(handle))? {
-            Recording::Done(recorded) => recorded,
-            Recording::Theirs => bail!(Internal, "somebody else records the floor's stream"),
+        let recorded = device.record(handle, &mut || self.with_pinned(handle))?;
+        let Some(graph) = recorded else {
+            bail!(Internal, "the floor's stream cannot be recorded");
         };
-        let stream = self.stream.clone();
-        // One for all launches: it is not the launches' own cost.
-        let mut work = stream.work()?;
-        let times = self.times(warmup, repeat, |_, _| recorded.launch_in(&mut work));
-        work.finish()?;
-        times
+        let times = self.times(warmup, repeat, |_, handle| launch(&*graph, handle));
+        // Before the graph goes.
+        let waited = self.wait();
+        times.and_then(|times| waited.map(|()| times))
     }
 
     fn engines_alone(&mut self, handle: StreamHandle) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use thalweg_core::{DeviceAddress, Result, StreamHandle};
+use thalweg_core::{DeviceAddress, Result, StreamHandle, bail};
 
 use super::watch::Value;
 use crate::abi::Shape;
@@ -85,7 +85,7 @@ impl Run {
                 allocator.begin(stream);
             }
         }
-        self.prepared.enqueue(&self.loaded, stream, false, || None)
+        self.prepared.enqueue(&self.loaded, stream, false)
     }
 
     /// Tells the context the shapes, from which output shapes and scratch follow.
@@ -112,7 +112,7 @@ pub(super) fn room(scratch: &mut Scratch, bytes: usize, stream: StreamHandle) ->
     let wish = Wish {
         bytes,
         address: None,
-        has_graph: false,
+        stays: false,
     };
     let user = User {
         call: 0,
@@ -120,5 +120,8 @@ pub(super) fn room(scratch: &mut Scratch, bytes: usize, stream: StreamHandle) ->
         stream,
         is_told: false,
     };
-    scratch.room(&wish, &user, || Ok(()))
+    match scratch.room(&wish, &user, || Ok(()))? {
+        Some(room) => Ok(room),
+        None => bail!(Internal, "a floor's scratch would move"),
+    }
 }

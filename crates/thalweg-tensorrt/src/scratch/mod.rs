@@ -13,12 +13,11 @@ mod statistics;
 
 use std::sync::Arc;
 
-use thalweg_core::{DeviceAddress, Result, StreamHandle};
+use thalweg_core::{Call, DeviceAddress, Result, StreamHandle};
 use thalweg_cuda::Device;
 
 pub(crate) use limit::{Limit, sharing};
 pub use limit::{SHARED_SCRATCH, SHARED_SCRATCH_LIMIT};
-use memory::Memory;
 use own::Own;
 pub(crate) use pool::Pool;
 use pool::{Held, Taken};
@@ -50,11 +49,6 @@ pub(crate) struct Room {
     pub(crate) len: usize,
 }
 
-/// Keeps a piece of shared scratch where it is, for a graph that uses it.
-pub(crate) struct Keep {
-    _memory: Arc<Memory>,
-}
-
 /// Who asks for room.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct User {
@@ -73,8 +67,20 @@ pub(crate) struct Wish {
     pub(crate) bytes: usize,
     /// Where it is best, since the context knows it.
     pub(crate) address: Option<DeviceAddress>,
-    /// Whether a graph is of no use elsewhere.
-    pub(crate) has_graph: bool,
+    /// Whether what the call has already must stay where it is.
+    pub(crate) stays: bool,
+}
+
+impl User {
+    /// A call's delegate. `is_told`: it will be told when the call is over, and on which stream.
+    pub(crate) fn of(call: &Call<'_>, stream: StreamHandle, is_told: bool) -> Self {
+        Self {
+            call: call.number(),
+            last_call: None,
+            stream,
+            is_told,
+        }
+    }
 }
 
 impl Scratch {
@@ -96,6 +102,14 @@ impl Scratch {
         }
     }
 
+    /// Whether room that was given is there until the call ends, and not only for one enqueue.
+    pub(crate) fn lasts(&self) -> bool {
+        match &self.0 {
+            Source::Own(_) => true,
+            Source::Shared(shared) => shared.pool.has_no_limit(),
+        }
+    }
+
     /// Whether so much can be had at all.
     ///
     /// # Errors
@@ -111,7 +125,7 @@ impl Scratch {
     /// goes on after whoever had it before.
     ///
     /// Where an instance's own scratch must be replaced, `idle` is called, after which nothing uses
-    /// what there was.
+    /// what there was. `None`, with nothing done, if what the call has would have to move and may not.
     ///
     /// # Errors
     /// If the device's memory is out, or the driver refuses the wait.
@@ -120,23 +134,11 @@ impl Scratch {
         wish: &Wish,
         user: &User,
         idle: impl FnOnce() -> Result<()>,
-    ) -> Result<Room> {
+    ) -> Result<Option<Room>> {
         match &mut self.0 {
-            Source::Own(own) => own.room(wish.bytes, user.stream, idle),
+            Source::Own(own) => own.room(wish.bytes, user.stream, idle).map(Some),
             Source::Shared(shared) => shared.room(wish, user),
         }
-    }
-
-    /// Keeps the room of the moment where it is.
-    pub(crate) fn keep(&self, user: &User) -> Option<Keep> {
-        let Source::Shared(shared) = &self.0 else {
-            return None;
-        };
-        let memory = match &shared.held {
-            Some(held) => Some(held.memory().clone()),
-            None => shared.pool.leased(user.call),
-        };
-        memory.map(|memory| Keep { _memory: memory })
     }
 
     /// Takes note that what room was asked for is on the stream, or a part of it, if enqueueing has
@@ -145,10 +147,10 @@ impl Scratch {
     /// # Errors
     /// If that cannot be remembered. The stream was waited for then.
     #[inline]
-    pub(crate) fn enqueued(&mut self, user: &User) -> Result<()> {
+    pub(crate) fn enqueued(&mut self, stream: StreamHandle) -> Result<()> {
         match &mut self.0 {
             Source::Own(_) => Ok(()),
-            Source::Shared(shared) => shared.put(user.stream),
+            Source::Shared(shared) => shared.put(stream),
         }
     }
 
@@ -184,7 +186,7 @@ impl Scratch {
 }
 
 impl Shared {
-    fn room(&mut self, wish: &Wish, user: &User) -> Result<Room> {
+    fn room(&mut self, wish: &Wish, user: &User) -> Result<Option<Room>> {
         if let Some(call) = self.call
             && call != user.call
         {
@@ -208,9 +210,10 @@ impl Shared {
                 room
             }
             Taken::Held(held) => self.held.insert(held).room(),
+            Taken::Nothing => return Ok(None),
         };
         self.last = Some((room.address, user.call));
-        Ok(room)
+        Ok(Some(room))
     }
 
     fn put(&mut self, stream: StreamHandle) -> Result<()> {

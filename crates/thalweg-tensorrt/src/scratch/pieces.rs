@@ -1,6 +1,5 @@
 //! The pieces of a pool: where they are, and which of them is best taken. Nothing here calls the driver.
 
-use std::sync::Arc;
 use std::thread::{self, ThreadId};
 
 use thalweg_core::{DeviceAddress, StreamHandle};
@@ -30,7 +29,7 @@ pub(super) struct State {
 
 /// A piece that nobody has.
 pub(super) struct Block {
-    pub(super) memory: Arc<Memory>,
+    pub(super) memory: Memory,
     /// Who used it last: from where, and in which call.
     pub(super) place: Place,
     pub(super) call: u64,
@@ -39,7 +38,7 @@ pub(super) struct Block {
 /// A piece that is a call's until it ends.
 pub(super) struct Lease {
     pub(super) call: u64,
-    pub(super) memory: Arc<Memory>,
+    pub(super) memory: Memory,
 }
 
 /// A piece that is being taken, made, replaced, or used for one enqueue.
@@ -118,7 +117,7 @@ impl State {
     pub(super) fn hand_out(
         &mut self,
         number: u64,
-        memory: Arc<Memory>,
+        memory: Memory,
         user: &User,
         lasts: bool,
     ) -> Taken {
@@ -136,10 +135,9 @@ impl State {
         Taken::Held(Held { number, memory })
     }
 
-    /// The pieces that nobody has and no graph uses.
+    /// The pieces that nobody has.
     pub(super) fn take_unused(&mut self) -> Vec<Block> {
-        let unused = |block: &mut Block| !block.is_kept();
-        let unused: Vec<_> = self.idle.extract_if(.., unused).collect();
+        let unused = std::mem::take(&mut self.idle);
         self.statistics.trims += unused.len() as u64;
         unused
     }
@@ -181,16 +179,10 @@ impl State {
             over.any(|address| *address == block.memory.address())
         };
         let idle = &self.idle;
-        let best = |block: &Block| {
-            fits(block) && wished(block) && (wish.has_graph || from_here(block) || is_over(block))
-        };
+        let best =
+            |block: &Block| fits(block) && wished(block) && (from_here(block) || is_over(block));
         if let Some(index) = idle.iter().position(best) {
             return Choice::Take(index);
-        }
-        // Somebody is just enqueueing what the graph is of use with.
-        let in_use = |out: &Out| !out.lasts && out.address == wish.address;
-        if wish.has_graph && wish.address.is_some() && self.out.iter().any(in_use) {
-            return Choice::Wait;
         }
         let good = |block: &Block| fits(block) && from_here(block);
         if let Some(index) = idle.iter().rposition(good) {
@@ -207,7 +199,6 @@ impl State {
         let outgrown = |block: &Block| {
             let others = bytes - block.memory.len();
             !fits(block)
-                && !block.is_kept()
                 && (from_here(block) || is_over(block))
                 && limit.room_beside(count - 1, others) >= wish.bytes
         };
@@ -253,11 +244,6 @@ impl Block {
     /// the same place, or in the call that the instance had last, which comes before wherever it was.
     pub(super) fn was_used_by(&self, user: &User) -> bool {
         self.place == Place::here(user.stream) || Some(self.call) == user.last_call
-    }
-
-    /// Whether a graph uses it.
-    pub(super) fn is_kept(&self) -> bool {
-        Arc::strong_count(&self.memory) > 1
     }
 }
 

@@ -1,6 +1,6 @@
 //! Scratch that all engines of a device share.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use thalweg_core::{Error, ErrorKind, Result, StreamHandle, ensure};
 use thalweg_cuda::{Device, Stream};
@@ -39,16 +39,12 @@ pub(crate) struct Pool {
 /// What somebody has in hand, for one enqueue.
 pub(super) struct Held {
     pub(super) number: u64,
-    pub(super) memory: Arc<Memory>,
+    pub(super) memory: Memory,
 }
 
 impl Held {
     pub(super) fn room(&self) -> Room {
         self.memory.room()
-    }
-
-    pub(super) fn memory(&self) -> &Arc<Memory> {
-        &self.memory
     }
 }
 
@@ -58,6 +54,8 @@ pub(super) enum Taken {
     Leased(Room),
     /// To be put back after the enqueue.
     Held(Held),
+    /// The call has one that would have to grow, and may not.
+    Nothing,
 }
 
 impl Pool {
@@ -80,6 +78,11 @@ impl Pool {
         self.device.ordinal()
     }
 
+    /// Whether calls have what they take until they end.
+    pub(crate) fn has_no_limit(&self) -> bool {
+        self.limit == Limit::None
+    }
+
     pub(crate) fn check(&self, bytes: usize) -> Result<()> {
         self.limit.check(bytes)
     }
@@ -95,7 +98,7 @@ impl Pool {
         }
     }
 
-    /// Frees what nobody has and no graph uses, in order. Gives the number of bytes.
+    /// Frees what nobody has, in order. Gives the number of bytes.
     pub(crate) fn trim(&self) -> usize {
         let mut state = self.lock();
         let trimmed = state.take_unused();
@@ -125,14 +128,11 @@ impl Pool {
             if memory.len() >= wish.bytes {
                 return Ok(Taken::Leased(memory.room()));
             }
-            if Arc::strong_count(memory) == 1 {
-                let lease = state.leased.swap_remove(index);
-                return self.replace(state, lease.memory, wish, user, (true, true));
+            if wish.stays {
+                return Ok(Taken::Nothing);
             }
-            // A graph uses it, and there it stays.
-            drop(state);
-            self.end(user.call, user.stream, false)?;
-            state = self.lock();
+            let lease = state.leased.swap_remove(index);
+            return self.replace(state, lease.memory, wish, user, (true, true));
         }
         self.take_another(state, wish, user)
     }
@@ -199,13 +199,6 @@ impl Pool {
         if let Some(held) = self.unlease(call) {
             self.abandon(held);
         }
-    }
-
-    /// The piece of a call.
-    pub(super) fn leased(&self, call: u64) -> Option<Arc<Memory>> {
-        let state = self.lock();
-        let lease = state.leased.iter().find(|lease| lease.call == call)?;
-        Some(lease.memory.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -320,7 +313,7 @@ impl Pool {
     fn replace(
         &self,
         mut state: MutexGuard<'_, State>,
-        old: Arc<Memory>,
+        old: Memory,
         wish: &Wish,
         user: &User,
         (is_leased, lasts): (bool, bool),
@@ -362,7 +355,7 @@ impl Pool {
         least: usize,
         victims: &mut Vec<Block>,
         user: &User,
-    ) -> Result<Arc<Memory>> {
+    ) -> Result<Memory> {
         // There, an event would be recorded that nobody else can wait for.
         refused(&self.device, user.stream)?;
         let stream = stream(&self.device, user.stream);
@@ -387,8 +380,7 @@ impl Pool {
             let reclaimed = self.device.reclaim();
             Memory::allocate(&stream, least).map_err(|error| reclaimed.err().unwrap_or(error))
         });
-        made.map(Arc::new)
-            .map_err(|error| self.explain(&error, bytes))
+        made.map_err(|error| self.explain(&error, bytes))
     }
 
     #[cold]
@@ -408,7 +400,7 @@ impl Pool {
         &self,
         mut state: MutexGuard<'_, State>,
         number: u64,
-        made: Result<Arc<Memory>>,
+        made: Result<Memory>,
         user: &User,
         lasts: bool,
     ) -> Result<Taken> {
@@ -488,13 +480,11 @@ fn refused(device: &Device, stream: StreamHandle) -> Result<()> {
     Ok(())
 }
 
-/// Frees pieces on a stream, all of them whatever happens. What a graph uses is only let go.
+/// Frees pieces on a stream, all of them whatever happens.
 fn free(blocks: Vec<Block>, stream: &Stream) -> Result<()> {
     let mut freed = Ok(());
     for block in blocks {
-        if let Ok(memory) = Arc::try_unwrap(block.memory) {
-            freed = freed.and(memory.free_on(stream));
-        }
+        freed = freed.and(block.memory.free_on(stream));
     }
     freed
 }

@@ -1,6 +1,7 @@
 //! Calls: shapes, types, places of arguments.
 
 use super::*;
+use thalweg_core::GraphUse;
 use thalweg_cuda::Stream;
 use thalweg_simgpu::nvinfer::{Compute, Dim};
 
@@ -289,7 +290,7 @@ fn steady_calls_ask_the_driver_and_tensorrt_for_the_enqueue_and_nothing_else() {
     let driver = open();
     let mut method = affine().method(&driver).unwrap();
     let x = numbers(1, &[8, 8]);
-    let options = RunOptions::new().device_outputs(true);
+    let options = RunOptions::new().device_outputs(true).graph(GraphUse::Off);
     let counts = || {
         let counts = sim.call_counts();
         let of = |name: &str| -> u64 {

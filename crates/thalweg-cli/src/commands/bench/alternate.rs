@@ -91,7 +91,9 @@ fn measure(arguments: &Arguments, turns: &Turns, source: &Source) -> Result<Meas
         .collect();
     let on_device = arguments.outputs == OutputPlace::Device;
     let options = profiles.iter().map(|profile| {
-        let options = RunOptions::new().device_outputs(on_device);
+        let options = RunOptions::new()
+            .device_outputs(on_device)
+            .graph(arguments.graph.into());
         match profile {
             Some(profile) => options.profile(profile),
             None => options,

@@ -26,7 +26,7 @@ const ROUNDS: usize = 5;
 /// How often the method and its engines are loaded, besides the first time.
 const LOADS: usize = 20;
 
-/// The second call of a kind is recorded as a graph, and the one after it is the first that is like
+/// The third call of a kind is recorded as a graph, and the one after it is the first that is like
 /// those that follow.
 const LEAST_WARMUP: usize = 3;
 

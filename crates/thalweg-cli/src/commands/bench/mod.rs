@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use thalweg::{Device, Input, Method, RunOptions, Runtime, Schedule, Value};
+use thalweg::{Device, GraphUse, Input, Method, RunOptions, Runtime, Schedule, Value};
 
 use self::alternate::{Turns, alternate};
 #[cfg(target_os = "linux")]
@@ -47,6 +47,9 @@ pub(crate) struct Arguments {
     /// call, and times are until then; the time until the call returns is given, too
     #[arg(long, value_name = "WHERE", value_enum, default_value_t = OutputPlace::Host)]
     outputs: OutputPlace,
+    /// Whether what calls ask a device for is launched as graphs
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Graphs::Auto, conflicts_with = "floor")]
+    graph: Graphs,
     /// Measures the method and its TensorRT engines by themselves in turn, in one process: what they
     /// take with as little around them as possible is the floor of what the method can take
     #[arg(long, conflicts_with_all = ["inputs", "outputs", "shared_scratch"])]
@@ -81,6 +84,27 @@ pub(crate) struct Arguments {
     /// Prints the numbers as JSON, times in microseconds
     #[arg(long)]
     json: bool,
+}
+
+/// Whether graphs are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Graphs {
+    /// Where they can be
+    Auto,
+    /// With an error where something cannot be recorded
+    On,
+    /// Nowhere
+    Off,
+}
+
+impl From<Graphs> for GraphUse {
+    fn from(graphs: Graphs) -> Self {
+        match graphs {
+            Graphs::Auto => Self::Auto,
+            Graphs::On => Self::On,
+            Graphs::Off => Self::Off,
+        }
+    }
 }
 
 /// What was measured of one program.
@@ -180,7 +204,9 @@ fn measure(arguments: &Arguments, looked: &Looked, source: &Source) -> Result<Ve
         )
         .hint("--outputs host"));
     }
-    let options = RunOptions::new().device_outputs(on_device);
+    let options = RunOptions::new()
+        .device_outputs(on_device)
+        .graph(arguments.graph.into());
     let waits = if on_device { &*devices } else { &[] };
     let call = |method: &mut Method| {
         timed(method, &inputs, &options, waits).map_err(|error| explained(error, &prepared))

@@ -35,25 +35,27 @@ fn launches_take_their_turns_like_calls() {
 }
 
 #[test]
-fn what_a_graph_refers_to_stays_until_the_graph_is_gone() {
+fn a_graph_is_launched_only_where_the_call_has_the_memory_that_it_refers_to() {
     let sim = Sim::session(Config::seeded(0));
     let driver = open();
     let machine = Machine::new(&driver);
     let mut method = machine.method(&[doubles(4 << 10)], &shared());
-    (0..3).for_each(|_| check_with(&mut method, 8, 1, &as_graph()));
     let counts = || (sim.calls(ENQUEUE), sim.calls(LAUNCH));
-    assert_eq!(counts(), (2, 2));
-    assert_eq!(machine.tensorrt.trim_scratch(), 0);
-    assert_eq!(machine.statistics().buffers, 1);
-    // The graph is of use as before.
-    check_with(&mut method, 8, 1, &as_graph());
-    assert_eq!(counts(), (2, 3));
-    // With other shapes it is gone.
-    check(&mut method, 9, 1);
+    (0..4).for_each(|_| check_with(&mut method, 8, 1, &as_graph()));
+    assert_eq!(counts(), (3, 2));
+    // The graph keeps nothing from being freed.
     assert_eq!(machine.tensorrt.trim_scratch(), 4 << 10);
-    assert_eq!(machine.statistics().buffers, 0);
-    check(&mut method, 8, 1);
-    drop((method, machine, driver));
+    // Something else is there now.
+    let stream = Stream::new(&driver.device(0).unwrap()).unwrap();
+    let other = thalweg_cuda::DeviceBuffer::new(&stream, 4 << 10).unwrap();
+    let mut another = machine.method(&[doubles(4 << 10)], &shared());
+    check(&mut another, 8, 1);
+    let launched = counts().1;
+    check_with(&mut method, 8, 1, &as_graph());
+    assert_eq!(counts().1, launched);
+    (0..3).for_each(|_| check_with(&mut method, 8, 1, &as_graph()));
+    assert!(counts().1 > launched);
+    drop((method, another, other, stream, machine, driver));
     sim.assert_clean();
 }
 

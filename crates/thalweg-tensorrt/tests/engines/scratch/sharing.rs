@@ -2,6 +2,7 @@
 
 use super::*;
 use std::collections::BTreeMap;
+use thalweg_core::GraphUse;
 use thalweg_core::OptionValue;
 use thalweg_tensorrt::SHARED_SCRATCH;
 
@@ -293,7 +294,7 @@ fn a_steady_call_waits_once_and_records_once_at_most_and_tells_its_contexts_noth
     let counts = |options: &LoadOptions, stays: bool| {
         let mut method = machine.method(&links, options);
         let x = numbers(1, &[8, 8]);
-        let options = RunOptions::new().device_outputs(stays);
+        let options = RunOptions::new().device_outputs(stays).graph(GraphUse::Off);
         let names = [
             "cuStreamWaitEvent",
             "cuEventRecord",
