@@ -399,8 +399,8 @@ pub(crate) struct Increment {
     shared: Arc<Shared>,
     /// Whether they do it in place.
     in_place: bool,
-    /// What was prepared last, and its number.
-    prepared: Option<(Work, u64)>,
+    /// What was ever prepared, and its number; what was prepared last comes last.
+    prepared: Vec<(Work, u64)>,
 }
 
 /// What a delegate asks for: where it reads, where it writes, and how many bytes.
@@ -412,7 +412,7 @@ impl Increment {
         Self {
             shared: shared.clone(),
             in_place: false,
-            prepared: None,
+            prepared: Vec::new(),
         }
     }
 
@@ -421,7 +421,7 @@ impl Increment {
         Self {
             shared: shared.clone(),
             in_place: true,
-            prepared: None,
+            prepared: Vec::new(),
         }
     }
 }
@@ -477,16 +477,17 @@ impl DelegateInstance for Increment {
     fn prepare(&mut self, call: &mut Call<'_>) -> Result<Option<Stamp>> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let work = Self::work(call)?;
-        let stamp = match self.prepared {
-            Some((known, stamp)) if known == work => stamp,
-            _ => NEXT.fetch_add(1, Ordering::Relaxed),
+        let known = self.prepared.iter().position(|(known, _)| *known == work);
+        let stamp = match known {
+            Some(index) => self.prepared.remove(index).1,
+            None => NEXT.fetch_add(1, Ordering::Relaxed),
         };
-        self.prepared = Some((work, stamp));
+        self.prepared.push((work, stamp));
         Ok(Some(Stamp(stamp)))
     }
 
     fn ask(&mut self, stream: StreamHandle, _: bool) -> Result<()> {
-        let (work, _) = self.prepared.unwrap();
+        let (work, _) = *self.prepared.last().unwrap();
         self.ask_for(work, stream);
         Ok(())
     }
