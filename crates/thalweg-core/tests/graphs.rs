@@ -7,15 +7,20 @@ mod programs;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hops::{Maker, moving};
+use hops::{DOWNLOAD, Maker, UPLOAD, moving};
 use late::{Chosen, Increment, LateDevice, Shared};
 use programs::runtime;
 use thalweg_core::{
-    ErrorKind, GraphUse, KernelRegistry, LoadOptions, Method, Result, RunOptions, Tensor, bail,
+    Bool, ErrorKind, GraphUse, KernelRegistry, LoadOptions, Method, Result, RunOptions, Tensor,
+    bail,
 };
 use thalweg_format::{ScalarType, WriteOptions};
 
 fn load(m: Maker) -> (Method, Arc<Shared>) {
+    load_with(m, &LoadOptions::new())
+}
+
+fn load_with(m: Maker, options: &LoadOptions) -> (Method, Arc<Shared>) {
     let bytes = m.build().to_bytes(&WriteOptions::default()).unwrap();
     let (device, shared) = LateDevice::new();
     let mut failing = KernelRegistry::new();
@@ -31,7 +36,7 @@ fn load(m: Maker) -> (Method, Arc<Shared>) {
         .backend("Update", Increment::in_place(&shared))
         .device(device)
         .build();
-    let program = runtime.load_bytes(bytes, &LoadOptions::new()).unwrap();
+    let program = runtime.load_bytes(bytes, options).unwrap();
     (program.method("forward").unwrap(), shared)
 }
 
@@ -160,4 +165,54 @@ fn a_cache_on_the_device_goes_on_from_graph_to_graph() {
         }
     }
     assert!(launches(&shared) > 2);
+}
+
+#[test]
+fn an_input_that_goes_to_the_device_twice_is_written_after_it_was_read_there() {
+    let mut m = Maker::new();
+    let x = m.input(2);
+    let (first, second) = (m.update(x, 2), m.hop(x, 2));
+    let third = m.update(x, 2);
+    for y in [first, second, third] {
+        m.forward.output(y);
+    }
+    let (mut method, _) = load(m);
+    for call in 0..5 {
+        let x = Tensor::from_slice(&[call as f32; 4], &[2, 2]).unwrap();
+        let outputs = method.run(&[(&x).into()]).unwrap();
+        for index in 0..3 {
+            let y = outputs.tensor(index).unwrap();
+            assert_eq!(y.data::<f32>().unwrap(), [call as f32 + 1.0; 4]);
+        }
+    }
+}
+
+#[test]
+fn a_jump_waits_for_its_condition() {
+    let mut m = Maker::new();
+    let x = m.input(2);
+    let holds = m.forward.tensor(ScalarType::Bool, &[1]);
+    m.forward.input(holds);
+    let arena = m.forward.arena(hops::cuda(0));
+    let there = m.forward.tensor_in(arena, ScalarType::Bool, &[1]);
+    m.forward.call(UPLOAD, &[holds, there, there]);
+    let back = m.forward.tensor(ScalarType::Bool, &[1]);
+    m.forward.call(DOWNLOAD, &[there, back, back]);
+    let y = m.hop(x, 2);
+    let skip = m.forward.jump_if_false(back, 0);
+    m.double(y);
+    m.forward.land(skip);
+    m.forward.output(y);
+    let (mut method, _) = load_with(m, &LoadOptions::new().every_copy(true));
+    for call in 0..6 {
+        let holds = call % 2 == 0;
+        let x = Tensor::from_slice(&[call as f32; 4], &[2, 2]).unwrap();
+        let condition = Tensor::from_slice(&[Bool::from(holds)], &[1]).unwrap();
+        let outputs = method.run(&[(&x).into(), (&condition).into()]).unwrap();
+        let expected = (call as f32 + 1.0) * if holds { 2.0 } else { 1.0 };
+        assert_eq!(
+            outputs.tensor(0).unwrap().data::<f32>().unwrap(),
+            [expected; 4]
+        );
+    }
 }
