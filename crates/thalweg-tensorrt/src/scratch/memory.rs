@@ -6,7 +6,7 @@ use thalweg_core::{DeviceAddress, Error, Result, StreamHandle};
 use thalweg_cuda::{Device, DeviceBuffer, Event, Stream};
 
 use super::Room;
-use crate::abi::{go_on_after, record, wait};
+use crate::abi::{go_on_after, is_over, record};
 use crate::omit::{Rule, omitted};
 
 /// Memory of a device whose next user waits for the last one, on the device.
@@ -87,11 +87,7 @@ impl Memory {
         let recorded = record(&self.event, handle);
         recorded.map_err(|error| NotRecorded {
             error,
-            // What fails once may work the second time. Nothing runs on a device that is lost.
-            is_drained: omitted(Rule::SharedScratchDrain)
-                || wait(device, handle).is_ok()
-                || wait(device, handle).is_ok()
-                || device.alive().is_err(),
+            is_drained: omitted(Rule::SharedScratchDrain) || is_over(device, handle),
         })
     }
 
