@@ -20,11 +20,11 @@ fn calls() -> usize {
 /// many calls found memory to be out, which is all that may go wrong.
 fn sixteen(driver: &Driver, options: &LoadOptions, seed: usize) -> usize {
     let mut out_of_memory = 0;
-    ends(|| out_of_memory = sixteen_threads(driver, options, seed));
+    ends(|| out_of_memory = sixteen_threads(driver, options, seed, calls()));
     out_of_memory
 }
 
-fn sixteen_threads(driver: &Driver, options: &LoadOptions, seed: usize) -> usize {
+fn sixteen_threads(driver: &Driver, options: &LoadOptions, seed: usize, calls: usize) -> usize {
     let machine = Machine::new(driver);
     let chains = [
         vec![doubles(1 << 10)],
@@ -55,7 +55,7 @@ fn sixteen_threads(driver: &Driver, options: &LoadOptions, seed: usize) -> usize
                 };
                 let device = driver.device(thread % 2).unwrap();
                 let own = Stream::new(&device).unwrap();
-                for call in 0..calls() {
+                for call in 0..calls {
                     let rows = (seed + thread * 7 + call * 13) % 64 + 1;
                     let x = numbers(thread as i32, &[rows, 8]);
                     let passing = Stream::new(&device).unwrap();
@@ -127,6 +127,20 @@ fn sixteen_threads_are_right_while_allocations_fail() {
         }
     }
     assert!(out_of_memory > 0, "nothing has failed");
+}
+
+#[test]
+fn sixteen_threads_make_a_thousand_calls_each_while_allocations_fail() {
+    let sim = Sim::session(Config::seeded(40).with_devices(2));
+    sim.faults(&[Fault::Every {
+        function: "cuMemAllocAsync".into(),
+        n: 3,
+        code: 2,
+    }]);
+    ends(|| {
+        sixteen_threads(&open(), &shared(), 40, 1000);
+    });
+    sim.assert_clean();
 }
 
 #[test]
