@@ -10,6 +10,7 @@ use crate::abi::Table;
 use crate::compiled::Compiled;
 use crate::constants::Storages;
 use crate::delegate::LibraryDelegate;
+use crate::loader::System;
 use crate::payload::Payload;
 use crate::shared::Shared;
 
@@ -37,6 +38,7 @@ struct Inner {
     devices: Mutex<HashMap<i32, Arc<OnDevice>>>,
     libraries: Shared<(usize, usize, i32), Compiled>,
     storages: Arc<Storages>,
+    system: System,
 }
 
 /// What everything on one device shares.
@@ -61,6 +63,7 @@ impl CudaBackend {
             devices: Mutex::default(),
             libraries: Shared::default(),
             storages: Arc::default(),
+            system: System::default(),
         })))
     }
 }
@@ -82,7 +85,7 @@ impl Backend for CudaBackend {
         // As long as the library lives, or is being loaded, nothing else lies where its bytes do.
         let key = (bytes.as_ptr().addr(), bytes.len(), device.device.ordinal());
         let compiled = self.0.libraries.get(key, || {
-            Compiled::load(bytes, device.clone(), &self.0.driver)
+            Compiled::load(bytes, device.clone(), &self.0.system, &self.0.driver)
         })?;
         let delegate = LibraryDelegate::load(compiled, &payload, spec, &self.0.storages)?;
         Ok(Arc::new(delegate))

@@ -7,7 +7,7 @@ use thalweg_cuda::{Driver, Stream};
 
 use crate::abi::{Functions, Modules, Session, load};
 use crate::backend::OnDevice;
-use crate::loader::Library;
+use crate::loader::{Library, System};
 
 /// A library that is loaded.
 pub(crate) struct Compiled {
@@ -22,8 +22,13 @@ pub(crate) struct Compiled {
 
 impl Compiled {
     /// Loads a library. Its code runs in this process.
-    pub(crate) fn load(bytes: Bytes, on: Arc<OnDevice>, driver: &Driver) -> Result<Self> {
-        let library = load(&bytes, driver)?;
+    pub(crate) fn load(
+        bytes: Bytes,
+        on: Arc<OnDevice>,
+        system: &System,
+        driver: &Driver,
+    ) -> Result<Self> {
+        let library = load(&bytes, system, driver)?;
         Ok(Self {
             functions: Functions::of(&library)?,
             on,

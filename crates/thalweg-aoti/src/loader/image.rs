@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
+use std::ffi::CStr;
 use std::ops::Range;
 
 use object::LittleEndian as LE;
@@ -28,8 +29,8 @@ type Relocation = Rela64<LE>;
 const MOST: u64 = 1 << 24;
 
 /// A library that can be read.
-pub(crate) struct Image {
-    bytes: Vec<u8>,
+pub(crate) struct Image<'b> {
+    bytes: &'b [u8],
     segments: Vec<Loaded>,
     /// Where the headers of segments are.
     segment_headers: Range<usize>,
@@ -85,9 +86,9 @@ struct VersionNeed {
     library: Range<usize>,
 }
 
-impl Image {
+impl<'b> Image<'b> {
     /// Reads a library for a machine.
-    pub(crate) fn parse(bytes: &[u8], machine: Machine) -> Result<Self> {
+    pub(crate) fn parse(bytes: &'b [u8], machine: Machine) -> Result<Self> {
         let header: &Header = at(bytes, 0, "the header")?;
         check_header(header, bytes.len(), machine)?;
         let start = usize_of(header.e_phoff.get(LE), "the place of the segments' headers")?;
@@ -108,7 +109,7 @@ impl Image {
             }
         }
         let mut image = Self {
-            bytes: bytes.to_vec(),
+            bytes,
             segments,
             segment_headers: start..start + size_of_val(headers),
             dynamic: Vec::new(),
@@ -123,7 +124,7 @@ impl Image {
     }
 
     /// The names of the libraries that it needs, in order.
-    pub(crate) fn needed(&self) -> Result<Vec<&str>> {
+    pub(crate) fn needed(&self) -> Result<Vec<&'b str>> {
         let entries = self
             .dynamic
             .iter()
@@ -164,30 +165,26 @@ impl Image {
     ///
     /// # Errors
     /// If there is no room for the provider's name: it takes the place of another name.
-    pub(crate) fn rewritten(
-        mut self,
-        keep: impl Fn(&str) -> bool,
-        provider: &str,
-    ) -> Result<Vec<u8>> {
-        self.allow_plain_stack()?;
-        self.only_wish_for_versions()?;
-        self.share_no_symbols()?;
-        self.allow_unloading()?;
-        self.need_provider(keep, provider)?;
-        self.keep_what_is_mapped()?;
-        Ok(self.bytes)
+    pub(crate) fn rewritten(&self, keep: impl Fn(&str) -> bool, provider: &str) -> Result<Vec<u8>> {
+        let mut copy = self.copy_of_what_is_mapped()?;
+        self.allow_plain_stack(&mut copy)?;
+        self.only_wish_for_versions(&mut copy)?;
+        self.share_no_symbols(&mut copy)?;
+        self.allow_unloading(&mut copy)?;
+        self.need_provider(&mut copy, keep, provider)?;
+        Ok(copy)
     }
 
     /// What lies behind the last part that becomes memory (the table of sections, symbols for
     /// debuggers) nobody looks at; it is often the larger part.
-    fn keep_what_is_mapped(&mut self) -> Result<()> {
-        let header: &mut Header = at_mut(&mut self.bytes, 0)?;
+    fn copy_of_what_is_mapped(&self) -> Result<Vec<u8>> {
+        let end = self.end_of_memory().max(self.segment_headers.end);
+        let mut copy = self.bytes[..end].to_vec();
+        let header: &mut Header = at_mut(&mut copy, 0)?;
         header.e_shoff.set(LE, 0);
         header.e_shnum.set(LE, 0);
         header.e_shstrndx.set(LE, elf::SHN_UNDEF);
-        let end = self.end_of_memory().max(self.segment_headers.end);
-        self.bytes.truncate(end);
-        Ok(())
+        Ok(copy)
     }
 
     /// Where the last byte of the file that becomes memory ends.
@@ -198,8 +195,8 @@ impl Image {
 
     /// The linker says that a library's stack must be executable if one of its parts did not say
     /// that it need not be. Newer loaders refuse that. None of what AOTInductor writes needs it.
-    fn allow_plain_stack(&mut self) -> Result<()> {
-        let headers = &mut self.bytes[self.segment_headers.clone()];
+    fn allow_plain_stack(&self, copy: &mut [u8]) -> Result<()> {
+        let headers = &mut copy[self.segment_headers.clone()];
         let Ok(headers) = pod::slice_from_all_bytes_mut::<Segment>(headers) else {
             bail!(Internal, "the headers of segments are gone");
         };
@@ -214,9 +211,9 @@ impl Image {
 
     /// A version that is only wished for may be missing. What is really imported from it is looked
     /// for one by one.
-    fn only_wish_for_versions(&mut self) -> Result<()> {
+    fn only_wish_for_versions(&self, copy: &mut [u8]) -> Result<()> {
         for need in &self.versions {
-            let need: &mut Vernaux<LE> = at_mut(&mut self.bytes, need.place)?;
+            let need: &mut Vernaux<LE> = at_mut(copy, need.place)?;
             let flags = need.vna_flags.get(LE).0 | elf::VER_FLG_WEAK.0;
             need.vna_flags.set(LE, elf::VersionFlags(flags));
         }
@@ -226,27 +223,32 @@ impl Image {
     /// A "unique" symbol is one for the whole process, and keeps its library loaded for good. C++'s
     /// standard library, which is linked into these libraries, has many. As other symbols they are
     /// each library's own.
-    fn share_no_symbols(&mut self) -> Result<()> {
+    fn share_no_symbols(&self, copy: &mut [u8]) -> Result<()> {
         for symbol in self.symbols.iter().filter(|symbol| symbol.unique) {
-            let symbol: &mut Symbol = at_mut(&mut self.bytes, symbol.place)?;
+            let symbol: &mut Symbol = at_mut(copy, symbol.place)?;
             symbol.st_info = elf::STB_GLOBAL | symbol.st_info.st_type();
         }
         Ok(())
     }
 
     /// Takes back what would keep the library loaded for good, or show it to others.
-    fn allow_unloading(&mut self) -> Result<()> {
+    fn allow_unloading(&self, copy: &mut [u8]) -> Result<()> {
         for &(tag, value, place) in &self.dynamic {
             if tag == elf::DT_FLAGS_1 {
                 let unwanted = elf::DF_1_NODELETE.0 | elf::DF_1_GLOBAL.0;
-                let entry: &mut Dynamic = at_mut(&mut self.bytes, place)?;
+                let entry: &mut Dynamic = at_mut(copy, place)?;
                 entry.d_val.set(LE, value & !unwanted);
             }
         }
         Ok(())
     }
 
-    fn need_provider(&mut self, keep: impl Fn(&str) -> bool, provider: &str) -> Result<()> {
+    fn need_provider(
+        &self,
+        copy: &mut [u8],
+        keep: impl Fn(&str) -> bool,
+        provider: &str,
+    ) -> Result<()> {
         let mut replaced = Vec::new();
         let mut room = None;
         for &(tag, value, place) in &self.dynamic {
@@ -271,12 +273,12 @@ impl Image {
                 self.needed()?
             );
         };
-        self.forget_versions(keep, offset)?;
-        let target = &mut self.bytes[name];
+        self.forget_versions(copy, keep, offset)?;
+        let target = &mut copy[name];
         target.fill(0);
         target[..provider.len()].copy_from_slice(provider.as_bytes());
         for place in replaced {
-            let entry: &mut Dynamic = at_mut(&mut self.bytes, place)?;
+            let entry: &mut Dynamic = at_mut(copy, place)?;
             entry.d_val.set(LE, offset);
         }
         Ok(())
@@ -285,7 +287,12 @@ impl Image {
     /// The provider has no versions, so that none can be asked of it. (The loader gives up the whole
     /// process if one is.) What remains is a record that wishes for versions, and that no symbol
     /// refers to.
-    fn forget_versions(&mut self, keep: impl Fn(&str) -> bool, provider: u64) -> Result<()> {
+    fn forget_versions(
+        &self,
+        copy: &mut [u8],
+        keep: impl Fn(&str) -> bool,
+        provider: u64,
+    ) -> Result<()> {
         let mut forgotten = BTreeSet::new();
         let mut records = Vec::new();
         for need in &self.versions {
@@ -298,7 +305,7 @@ impl Image {
             if let Some(place) = symbol.version_place
                 && forgotten.contains(&symbol.version)
             {
-                let version: &mut [u8; 2] = at_mut(&mut self.bytes, place)?;
+                let version: &mut [u8; 2] = at_mut(copy, place)?;
                 *version = 1u16.to_le_bytes();
             }
         }
@@ -309,7 +316,7 @@ impl Image {
             );
         };
         for record in records {
-            let record: &mut Verneed<LE> = at_mut(&mut self.bytes, record)?;
+            let record: &mut Verneed<LE> = at_mut(copy, record)?;
             record.vn_file.set(LE, provider);
         }
         Ok(())
@@ -384,11 +391,11 @@ impl Image {
         let what = "the needed versions";
         let mut place = self.file_offset(address, what)?;
         for _ in 0..count.min(MOST) {
-            let need: &Verneed<LE> = at(&self.bytes, place, what)?;
+            let need: &Verneed<LE> = at(self.bytes, place, what)?;
             let library = self.string(need.vn_file.get(LE).into(), "the name of a library")?;
             let mut aux = forward(place, need.vn_aux.get(LE));
             for _ in 0..need.vn_cnt.get(LE) {
-                let version: &Vernaux<LE> = at(&self.bytes, aux, what)?;
+                let version: &Vernaux<LE> = at(self.bytes, aux, what)?;
                 let name = self.string(version.vna_name.get(LE).into(), "the name of a version")?;
                 let next = version.vna_next.get(LE);
                 self.versions.push(VersionNeed {
@@ -408,7 +415,7 @@ impl Image {
                 }
                 aux = forward(aux, next);
             }
-            let need: &Verneed<LE> = at(&self.bytes, place, what)?;
+            let need: &Verneed<LE> = at(self.bytes, place, what)?;
             match need.vn_next.get(LE) {
                 0 => break,
                 next => place = forward(place, next),
@@ -418,7 +425,7 @@ impl Image {
     }
 
     fn read_symbols(&mut self) -> Result<()> {
-        let mut referred = BTreeSet::new();
+        let mut referred = Vec::new();
         for (address, len, what) in [
             (elf::DT_RELA, elf::DT_RELASZ, "the relocations"),
             (elf::DT_JMPREL, elf::DT_PLTRELSZ, "the relocations of calls"),
@@ -428,9 +435,12 @@ impl Image {
             };
             let len = self.required(len, "size of relocations")?;
             let count = len / size_of::<Relocation>() as u64;
-            for relocation in self.table::<Relocation>(address, count, what)? {
-                referred.insert(relocation.r_sym(LE, false));
-            }
+            let relocations = self.table::<Relocation>(address, count, what)?;
+            let symbols = relocations
+                .iter()
+                .map(|relocation| relocation.r_sym(LE, false));
+            // Symbol 0 is none. Most relocations have no symbol.
+            referred.extend(symbols.filter(|&symbol| symbol != 0));
         }
         for (tag, value, _) in &self.dynamic {
             let is_odd = match *tag {
@@ -446,20 +456,21 @@ impl Image {
                 "the library's dynamic entry {tag:?} of {value} is not what machines of 64 bits have"
             );
         }
-        referred.remove(&0);
+        referred.sort_unstable();
+        referred.dedup();
         let symbols = self.required(elf::DT_SYMTAB, "symbols")?;
         for index in referred {
             let offset = u64::from(index) * size_of::<Symbol>() as u64;
             let address = symbols.saturating_add(offset);
             let place = self.file_offset(address, "a symbol")?;
-            let symbol: &Symbol = at(&self.bytes, place, "a symbol")?;
+            let symbol: &Symbol = at(self.bytes, place, "a symbol")?;
             let name = self.string(symbol.st_name.get(LE).into(), "the name of a symbol")?;
             let (mut version, mut version_place) = (0, None);
             if let Some(versions) = self.value(elf::DT_VERSYM) {
                 let what = "a symbol's version";
                 let address = versions.saturating_add(u64::from(index) * 2);
                 let place = self.file_offset(address, what)?;
-                let bytes: &[u8; 2] = at(&self.bytes, place, what)?;
+                let bytes: &[u8; 2] = at(self.bytes, place, what)?;
                 version = u16::from_le_bytes(*bytes) & elf::VERSYM_VERSION;
                 version_place = Some(place);
             }
@@ -491,14 +502,14 @@ impl Image {
     }
 
     /// Things that lie one after another in memory, and so in the file.
-    fn table<T: Pod>(&self, address: u64, count: u64, what: &str) -> Result<&[T]> {
+    fn table<T: Pod>(&self, address: u64, count: u64, what: &str) -> Result<&'b [T]> {
         ensure!(
             count <= MOST * 16,
             InvalidProgram,
             "the library says that {what} are {count}"
         );
         let start = self.file_offset(address, what)?;
-        slice_at(&self.bytes, start, usize_of(count, what)?, what)
+        slice_at(self.bytes, start, usize_of(count, what)?, what)
     }
 
     fn file_offset(&self, address: u64, what: &str) -> Result<usize> {
@@ -520,12 +531,12 @@ impl Image {
         let strings = &self.bytes[self.strings.clone()];
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         let rest = strings.get(offset..).unwrap_or_default();
-        match rest.iter().position(|&byte| byte == 0) {
-            Some(len) => {
+        match CStr::from_bytes_until_nul(rest) {
+            Ok(string) => {
                 let start = self.strings.start + offset;
-                Ok(start..start + len)
+                Ok(start..start + string.count_bytes())
             }
-            None => bail!(
+            Err(_) => bail!(
                 InvalidProgram,
                 "the library says that {what} is string {offset}, and its strings are {} bytes",
                 strings.len()
@@ -533,7 +544,7 @@ impl Image {
         }
     }
 
-    fn text(&self, range: Range<usize>) -> Result<&str> {
+    fn text(&self, range: Range<usize>) -> Result<&'b str> {
         let bytes = &self.bytes[range];
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(text),
@@ -659,11 +670,11 @@ fn usize_of(value: u64, what: &str) -> Result<usize> {
 
 /// What tests look at.
 #[cfg(test)]
-impl Image {
+impl Image<'_> {
     /// Whether every version is only wished for.
     pub(crate) fn wishes_only(&self) -> bool {
         self.versions.iter().all(|need| {
-            let need: &Vernaux<LE> = at(&self.bytes, need.place, "a version").unwrap();
+            let need: &Vernaux<LE> = at(self.bytes, need.place, "a version").unwrap();
             need.vna_flags.get(LE).0 & elf::VER_FLG_WEAK.0 != 0
         })
     }
@@ -680,13 +691,13 @@ impl Image {
     pub(crate) fn stack_header(&self) -> Option<usize> {
         let headers = self.segment_headers.clone().step_by(size_of::<Segment>());
         headers.into_iter().find(|&place| {
-            let header: &Segment = at(&self.bytes, place, "a header").unwrap();
+            let header: &Segment = at(self.bytes, place, "a header").unwrap();
             header.p_type.get(LE) == elf::PT_GNU_STACK
         })
     }
 
     pub(crate) fn stack_flags(&self) -> Option<u32> {
-        let header: &Segment = at(&self.bytes, self.stack_header()?, "a header").unwrap();
+        let header: &Segment = at(self.bytes, self.stack_header()?, "a header").unwrap();
         Some(header.p_flags.get(LE).0)
     }
 

@@ -1,8 +1,8 @@
 //! What a library imports, and who gives it: Thalweg, the system, or nobody.
 #![forbid(unsafe_code)]
 
-use std::collections::HashMap;
 use std::ffi::CString;
+use std::sync::OnceLock;
 
 use thalweg_core::{Result, bail, ensure};
 
@@ -29,7 +29,8 @@ pub(crate) fn is_of_system(library: &str) -> bool {
     SYSTEM.contains(&library)
 }
 
-/// Finds what a library imports: first among what Thalweg `provides`, then in the system.
+/// Finds what a library imports: first among what Thalweg `provides`, then in those libraries of the
+/// system that it needs.
 ///
 /// What comes back is what the provider has to export. Besides what Thalweg provides that is what
 /// the system has otherwise than the library asks for it: in another version, or under another name.
@@ -39,9 +40,10 @@ pub(crate) fn is_of_system(library: &str) -> bool {
 pub(crate) fn resolve(
     imports: &[Import],
     needed: &[&str],
+    system: &System,
     provides: impl Fn(&str) -> Option<Provided>,
 ) -> Result<Vec<Export>> {
-    let system = System::open(needed.iter().filter(|library| is_of_system(library)))?;
+    let system = system.open(needed)?;
     let mut exports = Vec::new();
     let mut missing = Vec::new();
     for import in imports {
@@ -85,34 +87,51 @@ enum Found {
     Nowhere,
 }
 
-/// The system's libraries that a library needs.
-struct System(HashMap<String, Opened>);
+/// The system's libraries, each opened when a library first needs it, and open from then on: most
+/// libraries need the same, and it takes the system as long to open them as to open the library.
+#[derive(Default)]
+pub(crate) struct System([OnceLock<Opened>; SYSTEM.len()]);
+
+/// Those that a library needs.
+struct Needed<'s>(Vec<(&'static str, &'s Opened)>);
 
 impl System {
-    fn open<'n>(needed: impl Iterator<Item = &'n &'n str>) -> Result<Self> {
-        let opened = needed.map(|name| match Opened::system(name) {
-            Ok(library) => Ok(((*name).to_string(), library)),
-            Err(error) => bail!(Missing, "the library needs `{name}`, and {error}"),
-        });
-        Ok(Self(opened.collect::<Result<_>>()?))
+    fn open(&self, needed: &[&str]) -> Result<Needed<'_>> {
+        let mut opened = Vec::new();
+        for (&name, place) in SYSTEM.iter().zip(&self.0) {
+            if !needed.contains(&name) {
+                continue;
+            }
+            let library = match place.get() {
+                Some(library) => library,
+                None => match Opened::system(name) {
+                    Ok(library) => place.get_or_init(|| library),
+                    Err(error) => bail!(Missing, "the library needs `{name}`, and {error}"),
+                },
+            };
+            opened.push((name, library));
+        }
+        Ok(Needed(opened))
     }
+}
 
+impl Needed<'_> {
     fn find(&self, import: &Import) -> Found {
         let Ok(name) = CString::new(&*import.name) else {
             return Found::Nowhere;
         };
-        let anywhere = || {
-            self.0
-                .values()
-                .find_map(|library| library.symbol(&name, None))
+        let find = |name: &CString| {
+            let mut libraries = self.0.iter();
+            libraries.find_map(|(_, library)| library.symbol(name, None))
         };
         let as_asked = match &import.version {
             Some((version, library)) => {
                 let version = CString::new(&**version).ok();
-                let library = self.0.get(library).zip(version);
-                library.and_then(|(library, version)| library.symbol(&name, Some(&version)))
+                let library = self.0.iter().find(|(name, _)| name == library);
+                let library = library.zip(version);
+                library.and_then(|((_, library), version)| library.symbol(&name, Some(&version)))
             }
-            None => anywhere(),
+            None => find(&name),
         };
         if as_asked.is_some() {
             return Found::AsAsked;
@@ -124,12 +143,8 @@ impl System {
             return Found::Nowhere;
         }
         // Functions that glibc moved between its libraries got a new version, and are the same.
-        let other = anywhere().or_else(|| {
-            let name = CString::new(function_in_place_of(&import.name)?).ok()?;
-            self.0
-                .values()
-                .find_map(|library| library.symbol(&name, None))
-        });
+        let other =
+            find(&name).or_else(|| find(&CString::new(function_in_place_of(&import.name)?).ok()?));
         match other {
             Some(address) => Found::Otherwise(Provided::Function(address.addr().get() as u64)),
             None => Found::Nowhere,
@@ -167,7 +182,7 @@ mod tests {
     }
 
     fn find(imports: &[Import]) -> Result<Vec<Export>> {
-        resolve(imports, &NEEDED, |name| {
+        resolve(imports, &NEEDED, &System::default(), |name| {
             (name == "cudaMalloc").then_some(Provided::Function(7))
         })
     }
@@ -229,7 +244,9 @@ mod tests {
         } else {
             "ld-linux-x86-64.so.2"
         };
-        let error = resolve(&[], &[other], |_| None).unwrap_err().to_string();
+        let error = resolve(&[], &[other], &System::default(), |_| None)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(&format!("needs `{other}`")), "{error}");
     }
 }

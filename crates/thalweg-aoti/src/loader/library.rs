@@ -12,7 +12,7 @@ use thalweg_core::{Result, bail};
 
 use super::dynamic::Opened;
 use super::image::Image;
-use super::imports::{is_of_system, resolve};
+use super::imports::{System, is_of_system, resolve};
 use super::machine::Machine;
 use super::provider::{Provided, emit};
 
@@ -36,11 +36,12 @@ impl Library {
     /// as the library takes them for, until it is dropped.
     pub(crate) unsafe fn load(
         bytes: &[u8],
+        system: &System,
         provides: impl Fn(&str) -> Option<Provided>,
     ) -> Result<Self> {
         let machine = Machine::here()?;
         let image = Image::parse(bytes, machine)?;
-        let exports = resolve(&image.imports()?, &image.needed()?, provides)?;
+        let exports = resolve(&image.imports()?, &image.needed()?, system, provides)?;
         let name = unique_name();
         let provider = emit(machine, &name, &exports)?;
         let library = image.rewritten(is_of_system, &name)?;

@@ -13,5 +13,6 @@ mod library;
 mod machine;
 mod provider;
 
+pub(crate) use imports::System;
 pub(crate) use library::Library;
 pub(crate) use provider::Provided;

@@ -110,10 +110,10 @@ fn provides(name: &str) -> Option<Provided> {
 fn load(bytes: &[u8]) -> Result<Library> {
     // SAFETY: these libraries only set themselves up when they are loaded, and the tests call nothing
     // of them.
-    unsafe { Library::load(bytes, provides) }
+    unsafe { Library::load(bytes, &System::default(), provides) }
 }
 
-fn parse(bytes: &[u8]) -> Result<Image> {
+fn parse(bytes: &[u8]) -> Result<Image<'_>> {
     Image::parse(bytes, Machine::here()?)
 }
 
@@ -194,10 +194,14 @@ fn tempfile(bytes: &[u8]) -> std::fs::File {
 
 #[test]
 fn a_library_of_our_own_gets_its_imports_and_goes_again() {
-    let image = parse(&sample()).unwrap();
-    let error = resolve(&image.imports().unwrap(), &image.needed().unwrap(), |_| {
-        None
-    });
+    let bytes = sample();
+    let image = parse(&bytes).unwrap();
+    let error = resolve(
+        &image.imports().unwrap(),
+        &image.needed().unwrap(),
+        &System::default(),
+        |_| None,
+    );
     let error = error.unwrap_err().to_string();
     for name in ["aoti_torch_empty_strided", "cudaMalloc", "cuLaunchKernel"] {
         assert!(error.contains(name), "{error}");
@@ -217,7 +221,13 @@ fn a_real_library_gets_all_its_imports_from_its_provider() {
             named("malloc").unwrap().version.as_ref().unwrap().1,
             "libc.so.6"
         );
-        let error = resolve(&imports, &image.needed().unwrap(), |_| None).unwrap_err();
+        let error = resolve(
+            &imports,
+            &image.needed().unwrap(),
+            &System::default(),
+            |_| None,
+        )
+        .unwrap_err();
         for import in imports {
             let ours = provides(&import.name).is_some();
             assert_eq!(error.to_string().contains(&import.name), ours, "{import:?}");
