@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use thalweg_core::{
-    Delegate, DelegateInstance, DelegateSpec, Payload as Bytes, Result, bail, ensure,
+    Delegate, DelegateInstance, DelegateSpec, Payload as Bytes, Result, State, bail, ensure,
 };
 use thalweg_cuda::{DeviceBuffer, Event, Stream};
 
@@ -114,7 +114,7 @@ impl LibraryDelegate {
 }
 
 impl Delegate for LibraryDelegate {
-    fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
+    fn instance(&self, _: &State) -> Result<Box<dyn DelegateInstance>> {
         Ok(Box::new(Instance::new(self.0.clone())?))
     }
 }

@@ -11,7 +11,7 @@ use crate::data::ProgramData;
 use crate::device::{DeviceId, DeviceState, DeviceTensor, StreamHandle};
 use crate::memory::Values;
 use crate::memory::{Arguments, FileBytes, Lending, Overlap, Place, Scratch, Slot, TensorId, mask};
-use crate::{BackendOptions, Result, RunOptions, ValueId, bail};
+use crate::{BackendOptions, Result, RunOptions, State, ValueId, bail};
 
 /// Something that can load delegates.
 pub trait Backend: Send + Sync {
@@ -32,11 +32,18 @@ pub trait Backend: Send + Sync {
 
 /// A loaded delegate.
 pub trait Delegate: Send + Sync {
-    /// What one method instance runs the delegate with.
+    /// What one method instance runs the delegate with. `state` is the state of the instance, where the
+    /// delegate has what it changes and other methods may go on with.
     ///
     /// # Errors
     /// If memory or another resource is out.
-    fn instance(&self) -> Result<Box<dyn DelegateInstance>>;
+    fn instance(&self, state: &State) -> Result<Box<dyn DelegateInstance>>;
+
+    /// Whether instances have [buffers in their state](State::delegate_buffer). Calls of methods that share
+    /// the state are then one after the other, on devices, too.
+    fn has_state(&self) -> bool {
+        false
+    }
 
     /// The outputs that are inputs updated in place, such as a cache: the position of the output
     /// among the arguments, and that of the input.
@@ -274,6 +281,12 @@ impl Call<'_> {
         }
     }
 
+    /// Whether all that earlier calls of the instance, and this one so far, have asked a device for is
+    /// over, since the host has waited for it.
+    pub fn is_over(&self, device: DeviceId) -> bool {
+        is_over(self.devices, device)
+    }
+
     /// The stream that the caller chose on a device, for a method that has no memory there. Nothing
     /// but the delegate knows of what it does on it, so that this must be over when the delegate
     /// returns.
@@ -386,7 +399,11 @@ impl CallEnd<'_> {
     /// Whether all that this call and earlier ones of the instance have asked a device for is over,
     /// since the host has waited for it.
     pub fn is_over(&self, device: DeviceId) -> bool {
-        let mut devices = self.devices.iter();
-        devices.any(|state| state.device.id() == device && state.is_over())
+        is_over(self.devices, device)
     }
+}
+
+fn is_over(devices: &[DeviceState], device: DeviceId) -> bool {
+    let mut devices = devices.iter();
+    devices.any(|state| state.device.id() == device && state.is_over())
 }

@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 mod backend;
+mod completion;
 mod data;
 mod device;
 mod dtype;
@@ -36,6 +37,7 @@ mod value;
 pub use backend::{
     Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Payload, Stamp,
 };
+pub use completion::Completion;
 pub use device::{
     CallerStream, Device, DeviceAddress, DeviceGraph, DeviceId, DeviceInput, DeviceKind,
     DeviceMemory, DeviceTensor, Mark, PinnedMemory, StreamHandle, Use,
@@ -59,7 +61,7 @@ pub use program::Program;
 pub use runtime::{DeviceSource, Runtime, RuntimeBuilder};
 pub use scalar::Scalar;
 pub use signature::{Parameter, ParameterKind, Signature};
-pub use state::State;
+pub use state::{State, StateBuffer};
 pub use tensor::{Dims, MAX_RANK, Tensor, TensorView, TensorViewMut};
 pub use tensor::{identity_order, is_row_major, numel, strides_of};
 pub use value::{Input, Output, Value, ValueId};

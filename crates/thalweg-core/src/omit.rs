@@ -30,6 +30,12 @@ pub enum Rule {
     StateOnHost,
     /// A call is over after the copies that read memory which the caller lent for its time.
     LentUntilCopied,
+    /// A call on a stream that the caller records begins when what came before is over.
+    RecordedAfterCall,
+    /// What a caller records is not taken for the end of the call, for later calls to wait for.
+    NoEndInRecording,
+    /// Whoever is told to go on after a call's completion does.
+    AfterCompletion,
 }
 
 /// Makes the switch for a crate's rules, which is there if the crate's feature `omissions` is, and

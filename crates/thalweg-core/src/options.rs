@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::{CallerStream, DeviceId, Profile, StreamHandle};
+use crate::{CallerStream, Completion, DeviceId, Profile, StreamHandle};
 
 /// Choices for loading a program.
 #[derive(Clone, Debug)]
@@ -193,6 +193,7 @@ pub struct RunOptions<'s> {
     pub(crate) profile: Option<Cow<'s, Profile>>,
     graph: GraphUse,
     streams: Vec<&'s dyn CallerStream>,
+    after: Vec<&'s Completion>,
 }
 
 impl<'s> RunOptions<'s> {
@@ -250,11 +251,38 @@ impl<'s> RunOptions<'s> {
     /// The stream for all that the call does on the stream's device. By default that is the
     /// calling thread's own stream. One for each device can be given; a later one takes the place
     /// of an earlier one.
+    ///
+    /// # A stream that the caller records
+    /// If the stream is in a capture, the call becomes a part of the caller's graph, as far as a graph can
+    /// have all of it: inputs that go to the device are there ([`Input::Device`]), outputs stay there
+    /// ([`device_outputs`](Self::device_outputs)), no operator works on tensors on the host, and a call with
+    /// the same shapes has been made before, so that all is loaded and in its place. Otherwise the call
+    /// fails and says why; the caller gives up the capture then. The graph refers to the memory of the
+    /// method and of the inputs: it is launched only while these are there, not at the same time as a
+    /// call of the method, and no more after a call with other shapes.
+    ///
+    /// [`Input::Device`]: crate::Input::Device
     pub fn stream(mut self, stream: &'s dyn CallerStream) -> Self {
         self.streams
             .retain(|other| other.device() != stream.device());
         self.streams.push(stream);
         self
+    }
+
+    /// Makes the call go on, on its device, after another one: the one that has made an input of this
+    /// call, or that still reads an output which this call writes anew. That is needed where the two are
+    /// not on one stream; [`Outputs::completion`] gives it. The host does not wait. Several can be given.
+    ///
+    /// [`Outputs::completion`]: crate::Outputs::completion
+    pub fn after(mut self, completion: &'s Completion) -> Self {
+        self.after.push(completion);
+        self
+    }
+
+    /// What the call goes on after on a device.
+    pub(crate) fn after_on(&self, device: DeviceId) -> impl Iterator<Item = &'s Completion> {
+        let after = self.after.iter().copied();
+        after.filter(move |completion| completion.device() == device)
     }
 
     /// The stream that the caller chose on a device.

@@ -1,5 +1,6 @@
 //! Mutable buffers that outlive a call, and that methods can share.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -23,11 +24,46 @@ use crate::{Result, bail, ensure};
 #[derive(Clone, Default)]
 pub struct State(Arc<Inner>);
 
+/// A mutable buffer that a delegate has, as a part of the state of its instance. Instances of any methods
+/// that are made with one state find the same one by its name.
+///
+/// While one of its functions is called, no method runs that shares the state, and nothing is in
+/// flight that such a one has asked for.
+pub trait StateBuffer: Any + Send + Sync {
+    /// How many bytes it has.
+    fn len(&self) -> usize;
+
+    /// Whether it has none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A copy of its bytes.
+    ///
+    /// # Errors
+    /// If its device failed.
+    fn read(&self) -> Result<Vec<u8>>;
+
+    /// Replaces its bytes with as many others. Nothing of that is in flight afterwards.
+    ///
+    /// # Errors
+    /// If its device failed.
+    fn write(&self, bytes: &[u8]) -> Result<()>;
+
+    /// Sets it back to what it was at first. Nothing of that is in flight afterwards.
+    ///
+    /// # Errors
+    /// If its device failed.
+    fn reset(&self) -> Result<()>;
+}
+
 #[derive(Default)]
 struct Inner {
     /// Held while a method runs, or a buffer is read or written from outside.
     running: Mutex<()>,
     buffers: Mutex<HashMap<String, Buffer>>,
+    /// Those of delegates. Where a program has one of the same name, that is meant.
+    of_delegates: Mutex<HashMap<String, Arc<dyn StateBuffer>>>,
     /// On devices that have buffers, the end of the last call that used one there. Whatever came
     /// before it comes before that.
     in_flight: Mutex<Vec<(DeviceId, Point)>>,
@@ -47,7 +83,9 @@ impl State {
     /// The names of the buffers, sorted.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<_> = lock(&self.0.buffers).keys().cloned().collect();
+        names.extend(lock(&self.0.of_delegates).keys().cloned());
         names.sort();
+        names.dedup();
         names
     }
 
@@ -57,45 +95,88 @@ impl State {
     /// If there is no buffer of that name, or its device failed.
     pub fn read(&self, name: &str) -> Result<Vec<u8>> {
         let running = self.lock();
-        let buffers = lock(&self.0.buffers);
-        match buffers.get(name) {
-            Some(buffer) => {
-                self.bring_to_host(&buffer.block, &running)?;
-                Ok(buffer.block.read(&running))
-            }
-            None => bail!(InvalidOption, "there is no mutable buffer `{name}`"),
+        if let Some(buffer) = lock(&self.0.buffers).get(name) {
+            self.bring_to_host(&buffer.block, &running)?;
+            return Ok(buffer.block.read(&running));
         }
+        let buffer = self.of_delegate(name)?;
+        self.wait(&running)?;
+        buffer.read()
     }
 
     /// Replaces a buffer's bytes.
     ///
     /// # Errors
-    /// If there is no buffer of that name, or it has another size.
+    /// If there is no buffer of that name, it has another size, or its device failed.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let running = self.lock();
-        let buffers = lock(&self.0.buffers);
-        let Some(buffer) = buffers.get(name) else {
-            bail!(InvalidOption, "there is no mutable buffer `{name}`");
+        let check = |len: usize| {
+            ensure!(
+                bytes.len() == len,
+                InvalidInput,
+                "the mutable buffer `{name}` has {len} bytes, not {}",
+                bytes.len()
+            );
+            Ok(())
         };
-        ensure!(
-            bytes.len() == buffer.block.len(),
-            InvalidInput,
-            "the mutable buffer `{name}` has {} bytes, not {}",
-            buffer.block.len(),
-            bytes.len()
-        );
-        buffer.block.write(&running, bytes);
-        Ok(())
+        if let Some(buffer) = lock(&self.0.buffers).get(name) {
+            check(buffer.block.len())?;
+            buffer.block.write(&running, bytes);
+            return Ok(());
+        }
+        let buffer = self.of_delegate(name)?;
+        check(buffer.len())?;
+        self.wait(&running)?;
+        buffer.write(bytes)
     }
 
     /// Sets every buffer back to what it was at first: its initial value, or zeros.
-    pub fn reset(&self) {
+    ///
+    /// # Errors
+    /// If a device failed that a delegate has its buffer on. Others are set back all the same.
+    pub fn reset(&self) -> Result<()> {
         let running = self.lock();
         for buffer in lock(&self.0.buffers).values() {
             match &buffer.initial {
                 Some(initial) => buffer.block.write(&running, initial.get()),
                 None => buffer.block.clear(&running),
             }
+        }
+        let of_delegates = lock(&self.0.of_delegates);
+        if of_delegates.is_empty() {
+            return Ok(());
+        }
+        self.wait(&running)?;
+        let reset = of_delegates.values().map(|buffer| buffer.reset());
+        reset.fold(Ok(()), Result::and)
+    }
+
+    /// The buffer of a name that delegates have, for a delegate; it is made if there is none yet. A
+    /// backend names it as the model does, so that methods which share the state share it.
+    ///
+    /// A delegate that has such buffers says so ([`Delegate::has_state`](crate::Delegate::has_state)).
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn delegate_buffer(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Result<Arc<dyn StateBuffer>>,
+    ) -> Result<Arc<dyn StateBuffer>> {
+        let _running = self.lock();
+        let mut buffers = lock(&self.0.of_delegates);
+        if let Some(buffer) = buffers.get(name) {
+            return Ok(buffer.clone());
+        }
+        let buffer = make()?;
+        buffers.insert(name.to_string(), buffer.clone());
+        Ok(buffer)
+    }
+
+    fn of_delegate(&self, name: &str) -> Result<Arc<dyn StateBuffer>> {
+        match lock(&self.0.of_delegates).get(name) {
+            Some(buffer) => Ok(buffer.clone()),
+            None => bail!(InvalidOption, "there is no mutable buffer `{name}`"),
         }
     }
 
@@ -165,12 +246,12 @@ impl State {
         if block.sides().on_host() {
             return Ok(());
         }
-        self.wait()?;
+        self.wait(turn)?;
         block.bring_to_host(turn)
     }
 
-    /// Waits for all that calls have left in flight.
-    fn wait(&self) -> Result<()> {
+    /// Waits, on the host, for all that calls have left in flight.
+    pub(crate) fn wait(&self, _: &StateGuard<'_>) -> Result<()> {
         let mut in_flight = lock(&self.0.in_flight);
         while let Some((_, end)) = in_flight.last() {
             if !omitted(Rule::StateOnHost) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use programs::{runtime, vector};
 use thalweg_core::{
     Backend, Call, Delegate, DelegateInstance, DelegateSpec, ErrorKind, LoadOptions, OptionValue,
-    Program, Result, bail,
+    Program, Result, State, bail,
 };
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 
@@ -45,7 +45,7 @@ impl Backend for AddByte {
 }
 
 impl Delegate for Loaded {
-    fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
+    fn instance(&self, _: &State) -> Result<Box<dyn DelegateInstance>> {
         Ok(Box::new(Instance {
             byte: self.0,
             calls: 0.0,

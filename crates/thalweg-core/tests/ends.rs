@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use programs::{runtime, vector};
 use thalweg_core::{
     Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Method, Result, RunOptions,
-    bail,
+    State, bail,
 };
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 
@@ -51,7 +51,7 @@ impl Backend for Noting {
 }
 
 impl Delegate for Noted {
-    fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
+    fn instance(&self, _: &State) -> Result<Box<dyn DelegateInstance>> {
         Ok(Box::new(Self {
             events: self.events.clone(),
             ..*self

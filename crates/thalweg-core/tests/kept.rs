@@ -207,7 +207,7 @@ fn methods_that_share_a_state_see_what_the_others_wrote_wherever_they_did() {
                 state.write("total", &bytes).unwrap();
             }
             _ => {
-                state.reset();
+                state.reset().unwrap();
                 expected = 0.0;
             }
         }

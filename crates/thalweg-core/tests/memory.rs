@@ -116,7 +116,7 @@ fn state_can_be_read_written_and_reset() {
     assert_eq!(state.read("total").unwrap(), floats(&[4.0, 5.0]));
     state.write("total", &floats(&[0.5, 0.5])).unwrap();
     assert_eq!(run(&mut method, [1.0, 1.0]), [1.5, 1.5]);
-    state.reset();
+    state.reset().unwrap();
     assert_eq!(run(&mut method, [0.0, 0.0]), [3.0, 4.0]);
     assert_eq!(
         state.write("total", &[0; 4]).unwrap_err().kind(),

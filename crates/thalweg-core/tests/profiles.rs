@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use programs::{runtime, vector};
 use thalweg_core::{
     Backend, Call, Delegate, DelegateInstance, DelegateSpec, Error, ErrorKind, LoadOptions, Method,
-    Profile, Program, Result, RunOptions, bail,
+    Profile, Program, Result, RunOptions, State, bail,
 };
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 
@@ -37,7 +37,7 @@ impl Backend for Noting {
 }
 
 impl Delegate for Noted {
-    fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
+    fn instance(&self, _: &State) -> Result<Box<dyn DelegateInstance>> {
         Ok(Box::new(self.told.clone()))
     }
 

@@ -340,7 +340,7 @@ fn a_state_of_any_shape_keeps_what_a_smaller_one_leaves_of_it() {
         m.forward.output(down);
         let (mut method, _) = load(&m.build(), every_copy);
         run(&mut method, &[6.0; 12]);
-        method.state().reset();
+        method.state().reset().unwrap();
         run(&mut method, &[2.0; 4]);
         method.state().read("total").unwrap()
     };

@@ -110,6 +110,13 @@ impl Contexts {
         self.by_profile.get(profile)?.as_ref()
     }
 
+    /// Takes note that nothing runs that the contexts have enqueued.
+    #[inline]
+    pub(crate) fn rest(&mut self) {
+        let contexts = self.by_profile.iter_mut().flatten();
+        contexts.for_each(Prepared::rests);
+    }
+
     /// The profile of the last call.
     #[inline]
     pub(crate) fn last(&self) -> Option<usize> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use thalweg_core::{Delegate, DelegateInstance, Result};
+use thalweg_core::{Delegate, DelegateInstance, Result, State};
 
 use crate::contexts::Making;
 use crate::instance::Instance;
@@ -28,7 +28,7 @@ impl EngineDelegate {
 }
 
 impl Delegate for EngineDelegate {
-    fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
+    fn instance(&self, _: &State) -> Result<Box<dyn DelegateInstance>> {
         let scratch = Scratch::of(self.pool.as_ref(), self.loaded.device());
         let instance = Instance::new(self.loaded.clone(), scratch, self.making)?;
         Ok(Box::new(instance))

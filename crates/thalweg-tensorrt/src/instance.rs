@@ -60,6 +60,7 @@ impl DelegateInstance for Instance {
         let loaded = self.loaded.clone();
         let _current = loaded.device().enter()?;
         let id = loaded.device().id();
+        self.rest_after(call);
         match call.stream(id) {
             Ok(stream) => self.run(call, stream, true),
             // All arguments are on the host, and nobody but this knows of work on the device. So it
@@ -81,6 +82,7 @@ impl DelegateInstance for Instance {
             return Ok(None);
         }
         let _current = loaded.device().enter()?;
+        self.rest_after(call);
         let stream = call.stream(loaded.device().id())?;
         let lent = OnceCell::new();
         let mut work = LateWork {
@@ -128,6 +130,15 @@ impl Instance {
     /// The profile of the last call.
     pub(crate) fn last_profile(&self) -> Option<usize> {
         self.contexts.last()
+    }
+
+    /// Where the host has waited for the calls before, nobody has to wait for them again: also where the
+    /// caller records the stream, so that there can be no wait.
+    #[inline]
+    fn rest_after(&mut self, call: &Call<'_>) {
+        if call.is_over(self.loaded.device().id()) {
+            self.contexts.rest();
+        }
     }
 
     /// Waits for a stream that nobody else waits for.

@@ -296,6 +296,11 @@ impl Prepared {
         self.running = true;
     }
 
+    /// Takes note that nothing runs any more that the context has enqueued.
+    pub(crate) fn rests(&mut self) {
+        self.running = false;
+    }
+
     /// Forgets what the context has been told, so that it will be told again: it may not have taken
     /// all of it, since some of TensorRT's methods have no answer.
     #[cold]

@@ -96,6 +96,7 @@ struct Readme;
 
 /// So are those of the book.
 #[cfg(doctest)]
+#[doc = include_str!("../../../docs/order.md")]
 #[doc = include_str!("../../../docs/profiles.md")]
 #[doc = include_str!("../../../docs/scratch.md")]
 struct Book;

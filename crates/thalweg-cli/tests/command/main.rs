@@ -2,12 +2,12 @@
 
 mod bench;
 mod doctor;
-#[cfg(target_os = "linux")]
 mod engines;
 mod inspect;
 mod run;
+mod together;
 mod verify;
-
+#[cfg(target_os = "linux")]
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;

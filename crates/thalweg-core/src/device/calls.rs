@@ -8,7 +8,8 @@ use super::stretch::{Choice, Graphs, Task};
 use super::{Device, DeviceAddress, Pending, Point, StreamHandle, Use};
 use crate::memory::StorageId;
 use crate::omit::{Rule, omitted};
-use crate::{Error, GraphUse, Result, RunOptions, State, bail};
+use crate::state::StateGuard;
+use crate::{Completion, Error, GraphUse, Result, RunOptions, State, bail, ensure};
 
 /// One device, as a method instance uses it.
 ///
@@ -35,6 +36,9 @@ pub(crate) struct DeviceState {
     reads_callers: bool,
     /// Host memory that copies of this call, or of calls before, still use.
     pending: Pending,
+    /// Whether the caller records the stream: what the call asks for is a part of a graph of theirs, and
+    /// nothing of it runs before the call is over.
+    recorded: bool,
     /// Whether this call may use graphs, and what to do where that fails.
     graph_use: GraphUse,
     /// Whether tasks are collected, rather than asked for at once.
@@ -74,6 +78,7 @@ impl DeviceState {
             lent: false,
             reads_callers: false,
             pending: Pending::with_capacity(copies),
+            recorded: false,
             graph_use: GraphUse::Off,
             collects: false,
             tasks: Vec::new(),
@@ -93,6 +98,21 @@ impl DeviceState {
             true => options.graph_use(),
             false => GraphUse::Off,
         };
+        self.recorded = false;
+        if self.device.is_recorded(self.stream)? {
+            // A graph cannot wait for what is not in it.
+            if !omitted(Rule::RecordedAfterCall) {
+                self.wait()?;
+            }
+            for completion in options.after_on(self.device.id()) {
+                completion.wait()?;
+            }
+            self.recorded = true;
+            return Ok(());
+        }
+        for completion in options.after_on(self.device.id()) {
+            completion.before_stream(self.stream)?;
+        }
         if self.in_flight && !omitted(Rule::CallAfterCall) {
             self.end.before(&*self.device, self.stream)?;
         }
@@ -100,8 +120,16 @@ impl DeviceState {
     }
 
     /// Makes the call go on after others that use the same state on the device.
-    pub(crate) fn begin_after(&mut self, state: &State) -> Result<()> {
-        state.begin(&*self.device, self.stream)
+    pub(crate) fn begin_after(&mut self, state: &State, turn: &StateGuard<'_>) -> Result<()> {
+        match self.recorded {
+            true => state.wait(turn),
+            false => state.begin(&*self.device, self.stream),
+        }
+    }
+
+    /// Whether the caller records the stream of the call.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.recorded
     }
 
     /// The stream of the call, on which something is about to be asked for.
@@ -120,6 +148,20 @@ impl DeviceState {
         !self.used && !self.lent && !self.in_flight
     }
 
+    /// Where the device is done with the last call.
+    ///
+    /// # Errors
+    /// If that is for the caller to say.
+    pub(crate) fn completion(&self) -> Result<Completion> {
+        ensure!(
+            !self.recorded,
+            InvalidOption,
+            "the caller has recorded the call, and knows when it runs"
+        );
+        let point = self.in_flight.then(|| self.end.clone());
+        Ok(Completion::new(self.device.clone(), point))
+    }
+
     /// The stream of the call, for a delegate.
     pub(crate) fn lend_stream(&mut self) -> StreamHandle {
         self.lent = true;
@@ -132,9 +174,10 @@ impl DeviceState {
         self.used |= std::mem::take(&mut self.lent);
     }
 
-    /// Whether the call may use graphs.
+    /// Whether what the call asks for may be put off: to become a graph, or since all of it has to be
+    /// what a graph can have, where the caller makes one.
     pub(crate) fn may_collect(&self) -> bool {
-        self.graph_use != GraphUse::Off
+        self.graph_use != GraphUse::Off || self.recorded
     }
 
     /// From now on tasks are collected, or asked for at once. In that case there must be none that was
@@ -259,6 +302,10 @@ impl DeviceState {
         let stream = self.stream();
         let device = self.device.clone();
         let mut ask = |how| ask_one_by_one(&*device, tasks, stream, how, of_delegate);
+        if self.recorded {
+            ask(DelegateTask::Record)?;
+            return ask_delegates(tasks, stream, DelegateTask::Asked, of_delegate);
+        }
         let (choice, forgotten) = self.graphs.choose(tasks);
         if let Some(graph) = forgotten {
             // The stream comes after all launches that there were.
@@ -299,15 +346,7 @@ impl DeviceState {
                 }
             }
         }
-        for task in tasks {
-            if let Task::Delegate {
-                index, instruction, ..
-            } = *task
-            {
-                of_delegate(index, instruction, DelegateTask::Asked, stream)?;
-            }
-        }
-        Ok(())
+        ask_delegates(tasks, stream, DelegateTask::Asked, of_delegate)
     }
 
     fn launch(&self, index: usize, stream: StreamHandle) -> Result<()> {
@@ -379,6 +418,11 @@ impl DeviceState {
     }
 
     fn record_end(&mut self, state: Option<&State>) -> Result<()> {
+        if self.recorded && !omitted(Rule::NoEndInRecording) {
+            // When it runs, and what comes after it, is the caller's to say.
+            self.used = false;
+            return Ok(());
+        }
         if !std::mem::take(&mut self.used) || omitted(Rule::RecordEnd) {
             return Ok(());
         }
@@ -406,6 +450,12 @@ impl DeviceState {
 
     /// Waits, on the host, for all that this call and calls before have asked for.
     fn wait(&mut self) -> Result<()> {
+        ensure!(
+            !self.recorded,
+            Unsupported,
+            "the caller records the stream of this call, which would have to wait for what it has asked \
+             for there"
+        );
         if self.used {
             // The stream waits for the calls before, so this waits for them, too.
             self.device.synchronize(self.stream)?;
@@ -418,6 +468,24 @@ impl DeviceState {
         self.pending.clone_from(&self.unasked);
         Ok(())
     }
+}
+
+/// Does something with those tasks that are delegates'.
+fn ask_delegates(
+    tasks: &[Task],
+    stream: StreamHandle,
+    how: DelegateTask,
+    of_delegate: &mut OfDelegate<'_>,
+) -> Result<()> {
+    for task in tasks {
+        if let Task::Delegate {
+            index, instruction, ..
+        } = *task
+        {
+            of_delegate(index, instruction, how, stream)?;
+        }
+    }
+    Ok(())
 }
 
 /// Asks for tasks in order.

@@ -139,6 +139,16 @@ pub trait Device: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
+    /// Whether somebody records what is asked for on a stream, so that it runs when they say, and not
+    /// now.
+    ///
+    /// # Errors
+    /// If the device does not know.
+    fn is_recorded(&self, stream: StreamHandle) -> Result<bool> {
+        let _ = stream;
+        Ok(false)
+    }
+
     /// Copies `len` bytes within the device.
     ///
     /// # Safety

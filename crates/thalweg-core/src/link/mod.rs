@@ -182,7 +182,8 @@ impl LinkedMethod {
             has_state: plan
                 .storages
                 .iter()
-                .any(|storage| matches!(storage, PlannedStorage::State { .. })),
+                .any(|storage| matches!(storage, PlannedStorage::State { .. }))
+                || delegates.iter().any(|delegate| delegate.has_state()),
             storages: storages(plan, &sources, &lends, &executions, &devices, &places)?,
             states_on_host: states_on_host(plan, &places, &written),
             output_copies: {

@@ -50,7 +50,7 @@ struct Instance {
     given: Vec<Given>,
     /// Who has what is kept on devices.
     kept: Vec<Arc<Sides>>,
-    /// Whether some of that is the state's.
+    /// Whether some of that is the state's, or delegates have some of the state on devices.
     keeps_state: bool,
     /// Whether the call leaves outputs on devices.
     device_outputs: bool,
@@ -158,7 +158,7 @@ impl Method {
             .iter()
             .map(|delegate| {
                 Ok(DelegateState {
-                    instance: delegate.instance()?,
+                    instance: delegate.instance(&state)?,
                     executed: false,
                     profile: None,
                     warned: false,
@@ -190,10 +190,11 @@ impl Method {
             given: vec![Given::Placed; linked.plan.inputs.len()],
             kept,
             device_outputs: false,
-            keeps_state: linked.places.kept.iter().any(|kept| {
-                let host = &linked.storages[kept.host.0.0 as usize];
-                matches!(host, LinkedStorage::State { .. })
-            }),
+            keeps_state: linked.delegates.iter().any(|delegate| delegate.has_state())
+                || linked.places.kept.iter().any(|kept| {
+                    let host = &linked.storages[kept.host.0.0 as usize];
+                    matches!(host, LinkedStorage::State { .. })
+                }),
             linked,
         };
         Ok(Self { state, instance })
@@ -279,6 +280,11 @@ impl Instance {
             if let Some((state, turn)) = state {
                 self.begin_with_state(state, turn)?;
             }
+            ensure!(
+                self.devices.len() == 1 || !self.is_recorded(),
+                Unsupported,
+                "the caller records a stream of this call, whose method has memory on several devices"
+            );
             self.set_inputs(inputs)?;
             self.execute(options, profiles, number)?;
             self.finish_outputs()
@@ -339,7 +345,7 @@ impl Instance {
     fn begin_with_state(&mut self, state: &State, turn: &StateGuard<'_>) -> Result<()> {
         if self.keeps_state {
             for device in &mut self.devices {
-                device.begin_after(state)?;
+                device.begin_after(state, turn)?;
             }
         }
         for &(storage, may_write) in &self.linked.states_on_host {
@@ -461,6 +467,9 @@ impl Instance {
     ) -> Result<()> {
         if puts_off {
             let can = self.can_be_put_off(index, options)?;
+            if self.is_recorded() {
+                self.check_recordable(index, options, can)?;
+            }
             self.put_off(can)?;
         }
         let (places, values, devices) = (&linked.places, &mut self.values, &mut self.devices);
@@ -548,6 +557,13 @@ impl Instance {
                 device.add_delegate(index, stamp, calling.instruction);
                 return Ok(());
             }
+            ensure!(
+                !self.is_recorded(),
+                Unsupported,
+                "the caller records the stream of this call, and this delegate cannot be recorded: \
+                 because it never can, or since no call like this one came before, outside of a \
+                 recording"
+            );
             self.put_off(false)?;
         }
         self.with_delegate(index, calling, |delegate, call| delegate.execute(call))

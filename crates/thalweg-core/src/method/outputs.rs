@@ -6,7 +6,7 @@ use super::Instance;
 use crate::device::Use;
 use crate::memory::{Block, Slot, TensorId};
 use crate::omit::{Rule, omitted};
-use crate::{DeviceTensor, Output, Result, Scalar, TensorView, Value, bail};
+use crate::{Completion, DeviceId, DeviceTensor, Output, Result, Scalar, TensorView, Value, bail};
 
 /// The outputs of a call, borrowed from the method that computed them.
 ///
@@ -85,6 +85,19 @@ impl<'m> Outputs<'m> {
     pub fn iter(&self) -> impl Iterator<Item = Result<Output<'m>>> + use<'m> {
         let outputs = *self;
         (0..outputs.len()).map(move |index| outputs.get(index))
+    }
+
+    /// When a device is done with the call: what goes on after that may use the outputs that are there.
+    ///
+    /// # Errors
+    /// If the method has no memory on that device, or the caller has recorded the call's stream there, so
+    /// that only they know when it runs.
+    pub fn completion(&self, device: DeviceId) -> Result<Completion> {
+        let mut devices = self.method.devices.iter();
+        match devices.find(|state| state.device.id() == device) {
+            Some(state) => state.completion(),
+            None => bail!(MissingDevice, "the method has no memory on {device}"),
+        }
     }
 
     /// Copies that own what they hold.

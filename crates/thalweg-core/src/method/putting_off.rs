@@ -3,9 +3,9 @@
 use super::{DelegateState, Given, Instance};
 use crate::device::{DelegateTask, DeviceState, Use};
 use crate::link::{Execution, KeptAction, StepBefore, What};
-use crate::memory::Place;
+use crate::memory::{Place, Slot};
 use crate::plan::{MethodPlan, Step};
-use crate::{Result, RunOptions, ValueId};
+use crate::{Result, RunOptions, ValueId, bail};
 
 impl Instance {
     /// Whether the instruction with this number, and what comes before it, neither waits for the
@@ -56,6 +56,65 @@ impl Instance {
             | Execution::View
             | Execution::Other => Ok(true),
         }
+    }
+
+    /// Whether the caller records a stream of the call.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.devices.iter().any(DeviceState::is_recorded)
+    }
+
+    /// Refuses an instruction that a graph cannot have, where the caller records the call: one that
+    /// cannot be put off, or whose result depends on what the host has when the graph runs.
+    #[cold]
+    pub(super) fn check_recordable(
+        &self,
+        index: usize,
+        options: &RunOptions<'_>,
+        can_be_put_off: bool,
+    ) -> Result<()> {
+        let linked = &*self.linked;
+        let skipped =
+            options.device_outputs && matches!(linked.output_copies.get(index), Some(true));
+        let reason = match (linked.plan.steps.get(index), linked.executions.get(index)) {
+            _ if !can_be_put_off => {
+                "would have to wait for the device, or brings to it what later calls \
+                 find there, so that a call has to come before, outside of a recording"
+            }
+            (Some(Step::Kernel { arguments, .. }), Some(execution)) => match execution {
+                Execution::UploadInput { input, .. } => match self.given[*input] {
+                    Given::InPlace | Given::OnDevice(_) => return Ok(()),
+                    Given::Placed | Given::Lent => {
+                        "copies an input from the host, where it has to be on \
+                         the device"
+                    }
+                },
+                Execution::Upload(_) => {
+                    "copies from the host, which is not there when the graph runs"
+                }
+                Execution::Download(_) | Execution::Fetch { .. } if !skipped => {
+                    "copies to the host, where outputs have to stay on the device"
+                }
+                Execution::Kernel(_) if self.has_tensors(linked.plan.arguments(*arguments))? => {
+                    "is an operator of the host"
+                }
+                _ => return Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        bail!(
+            Unsupported,
+            "the caller records the stream of this call, and this {reason}"
+        )
+    }
+
+    /// Whether one of some values is a tensor, or has some.
+    fn has_tensors(&self, values: &[ValueId]) -> Result<bool> {
+        for &value in values {
+            if let Slot::Tensor(_) | Slot::TensorList(_) = self.values.slot(value)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether something that lasts is copied between host and device before an instruction. The host's

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use thalweg_core::{
     Backend, Call, CallerStream, Delegate, DelegateInstance, DelegateSpec, Device, DeviceAddress,
     DeviceGraph, DeviceId, DeviceKind, DeviceMemory, Error, ErrorKind, Mark, PinnedMemory, Result,
-    Stamp, StreamHandle,
+    Stamp, State, StreamHandle,
 };
 
 /// The id of the first such device.
@@ -433,7 +433,7 @@ impl Backend for Increment {
 }
 
 impl Delegate for Increment {
-    fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
+    fn instance(&self, _: &State) -> Result<Box<dyn DelegateInstance>> {
         Ok(Box::new(self.clone()))
     }
 

@@ -96,6 +96,16 @@ impl ProgramDevice for Device {
         })))
     }
 
+    fn is_recorded(&self, handle: thalweg_core::StreamHandle) -> Result<bool> {
+        if matches!(handle.0, 0 | LEGACY) {
+            // The driver does not capture it.
+            return Ok(false);
+        }
+        // SAFETY: as for `synchronize`.
+        let stream = unsafe { stream(self.context(), handle) };
+        Ok(stream.capture_status()? != 0)
+    }
+
     unsafe fn upload(
         &self,
         to: DeviceAddress,

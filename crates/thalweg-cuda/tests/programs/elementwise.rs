@@ -5,7 +5,8 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use thalweg_core::{
-    Backend, Call, Delegate, DelegateInstance, DelegateSpec, Device as _, Result, bail,
+    Backend, Call, Delegate, DelegateInstance, DelegateSpec, Device as _, DeviceAddress, DeviceId,
+    Result, Stamp, State, StreamHandle, bail,
 };
 use thalweg_cuda::{Argument, Device, Kernel, Launch, Module, Stream};
 use thalweg_simgpu::{Config, Sim};
@@ -100,6 +101,19 @@ pub(crate) struct Elementwise {
     on: Arc<[(Device, Kernel)]>,
     /// Whether an argument is updated in place.
     in_place: bool,
+    /// What was ever prepared: the stamp of each is where it is.
+    known: Vec<Prepared>,
+    /// The last of them.
+    prepared: Option<Prepared>,
+}
+
+/// What a call asks for.
+#[derive(Clone, Copy, PartialEq)]
+struct Prepared {
+    on: DeviceId,
+    from: DeviceAddress,
+    to: DeviceAddress,
+    elements: u32,
 }
 
 impl Elementwise {
@@ -113,6 +127,8 @@ impl Elementwise {
         Ok(Self {
             on: devices.iter().map(load).collect::<Result<_>>()?,
             in_place: false,
+            known: Vec::new(),
+            prepared: None,
         })
     }
 
@@ -123,6 +139,35 @@ impl Elementwise {
             ..self
         }
     }
+
+    fn ask_for(&self, prepared: Prepared, handle: StreamHandle) -> Result<()> {
+        let Prepared {
+            on,
+            mut from,
+            to,
+            elements,
+        } = prepared;
+        let Some((device, kernel)) = self.on.iter().find(|(device, _)| device.id() == on) else {
+            bail!(MissingDevice, "there is no kernel on {on}");
+        };
+        // SAFETY: the stream of the call, which lives for as long.
+        let stream = unsafe { Stream::borrow(device, handle.0 as *mut c_void) };
+        let mut work = stream.work()?;
+        if self.in_place && from != to {
+            // SAFETY: the core checked both places, and they lie apart.
+            unsafe { device.copy(to, from, elements as usize * 4, handle) }?;
+            from = to;
+        }
+        let arguments = [
+            Argument::U64(to.0),
+            Argument::U64(from.0),
+            Argument::U32(elements),
+        ];
+        // SAFETY: the arguments are those of the kernel, and the core checked both places.
+        unsafe { work.launch(kernel, &Launch::for_elements(elements), &arguments) }?;
+        work.finish()?;
+        Ok(())
+    }
 }
 
 impl Backend for Elementwise {
@@ -132,7 +177,7 @@ impl Backend for Elementwise {
 }
 
 impl Delegate for Elementwise {
-    fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
+    fn instance(&self, _: &State) -> Result<Box<dyn DelegateInstance>> {
         Ok(Box::new(self.clone()))
     }
 
@@ -147,27 +192,38 @@ impl Delegate for Elementwise {
 
 impl DelegateInstance for Elementwise {
     fn execute(&mut self, call: &mut Call<'_>) -> Result<()> {
-        let x = call.device_tensor(0)?;
-        let (id, from, sizes) = (x.device(), x.address(), x.sizes().to_vec());
-        let Some((device, kernel)) = self.on.iter().find(|(device, _)| device.id() == id) else {
-            bail!(MissingDevice, "there is no kernel on {id}");
-        };
-        let out = call.device_output(1, &sizes)?;
-        let (to, n) = (out.address(), (out.len() / 4) as u32);
-        let handle = call.stream(id)?;
-        // SAFETY: the stream of the call, which lives for as long.
-        let stream = unsafe { Stream::borrow(device, handle.0 as *mut c_void) };
-        let mut work = stream.work()?;
-        let mut from = from;
-        if self.in_place && from != to {
-            // SAFETY: the core checked both places, and they lie apart.
-            unsafe { device.copy(to, from, n as usize * 4, handle) }?;
-            from = to;
-        }
-        let arguments = [Argument::U64(to.0), Argument::U64(from.0), Argument::U32(n)];
-        // SAFETY: the arguments are those of the kernel, and the core checked both places.
-        unsafe { work.launch(kernel, &Launch::for_elements(n), &arguments) }?;
-        work.finish()?;
-        Ok(())
+        let prepared = look(call)?;
+        let stream = call.stream(prepared.on)?;
+        self.ask_for(prepared, stream)
     }
+
+    fn prepare(&mut self, call: &mut Call<'_>) -> Result<Option<Stamp>> {
+        let prepared = look(call)?;
+        self.prepared = Some(prepared);
+        let known = self.known.iter().position(|known| *known == prepared);
+        let stamp = known.unwrap_or_else(|| {
+            self.known.push(prepared);
+            self.known.len() - 1
+        });
+        Ok(Some(Stamp(stamp as u64)))
+    }
+
+    fn ask(&mut self, stream: StreamHandle, _: bool) -> Result<()> {
+        match self.prepared {
+            Some(prepared) => self.ask_for(prepared, stream),
+            None => bail!(Internal, "nothing was prepared"),
+        }
+    }
+}
+
+fn look(call: &mut Call<'_>) -> Result<Prepared> {
+    let x = call.device_tensor(0)?;
+    let (on, from, sizes) = (x.device(), x.address(), x.sizes().to_vec());
+    let out = call.device_output(1, &sizes)?;
+    Ok(Prepared {
+        on,
+        from,
+        to: out.address(),
+        elements: (out.len() / 4) as u32,
+    })
 }

@@ -2,6 +2,7 @@
 //! with `THALWEG_TEST_DRIVER=real`, on the machine's.
 
 mod arrays;
+mod callers;
 mod elementwise;
 mod faults;
 mod hopping;

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use thalweg_core::{
-    Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Device as _, Result, bail,
-    ensure,
+    Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Device as _, Result, State,
+    bail, ensure,
 };
 
 use super::Floor;
@@ -87,7 +87,7 @@ struct WatchedDelegate {
 }
 
 impl Delegate for WatchedDelegate {
-    fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
+    fn instance(&self, _: &State) -> Result<Box<dyn DelegateInstance>> {
         Ok(Box::new(WatchedInstance {
             instance: Instance::new(
                 self.loaded.clone(),

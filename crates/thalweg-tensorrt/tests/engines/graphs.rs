@@ -1,8 +1,8 @@
 //! Enqueues that are recorded as graphs.
 
 use super::*;
-use thalweg_core::GraphUse;
-use thalweg_cuda::Stream;
+use thalweg_core::{Device as _, GraphUse, Output, StreamHandle};
+use thalweg_cuda::{Capture, DeviceArray, Stream};
 
 fn as_graph<'s>() -> RunOptions<'s> {
     RunOptions::new().graph(GraphUse::On)
@@ -115,5 +115,42 @@ fn whatever_call_fails_while_graphs_are_used_the_next_is_right() {
     sim.for_each_fault(&Config::seeded(6), scenario, |fault, result, reports| {
         assert!(reports.is_empty(), "{fault:?} ({result:?}): {reports:#?}");
         assert!(fault.is_some() || result.is_ok(), "{result:?}");
+    });
+}
+
+#[test]
+fn an_engine_is_a_part_of_a_graph_that_the_caller_records() {
+    on_every_machine(50, |driver| {
+        let device = driver.device(0).unwrap();
+        let stream = Stream::new(&device).unwrap();
+        let mut method = affine().method(driver).unwrap();
+        let x = numbers(1, &[8, 8]);
+        assert_eq!(run(&mut method, &[&x]).unwrap()[0].1, tripled(&x));
+        let array = DeviceArray::new(&device, x.view()).unwrap();
+        let options = RunOptions::new().device_outputs(true).stream(&stream);
+        let capture = Capture::begin(&stream).unwrap();
+        let input = array.input().unwrap();
+        let outputs = method.run_with(&[input.into()], &options).unwrap();
+        let Output::Device(output) = outputs.get(0).unwrap() else {
+            panic!("it is on the host");
+        };
+        let (address, len) = (output.address(), output.len());
+        let graph = capture.end().unwrap().instantiate().unwrap();
+        for _ in 0..3 {
+            let mut work = stream.work().unwrap();
+            graph.launch(&mut work).unwrap();
+            work.finish().unwrap().synchronize().unwrap();
+            let mut numbers = vec![0f32; len / 4];
+            let handle = StreamHandle(stream.raw().unwrap().expose_provenance());
+            // SAFETY: there is room for as many bytes in ordinary memory, which the driver has written
+            // when this returns.
+            unsafe {
+                let to = numbers.as_mut_ptr().cast();
+                device.download(to, address, len, handle).unwrap();
+            }
+            assert_eq!(numbers, tripled(&x));
+            // Calls with the same shapes go on as ever.
+            assert_eq!(run(&mut method, &[&x]).unwrap()[0].1, tripled(&x));
+        }
     });
 }

@@ -5,6 +5,8 @@ mod alternate;
 mod floor;
 mod place;
 mod scratch;
+#[cfg(target_os = "linux")]
+mod together;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -19,6 +21,8 @@ use self::alternate::{Turns, alternate};
 use self::floor::floor;
 use self::place::{InputPlace, OutputPlace, Placed};
 use self::scratch::{Held, Looked, SharedScratch};
+#[cfg(target_os = "linux")]
+use self::together::together;
 use super::Verdict;
 use super::timing::Times;
 use crate::failure::{Failure, Result};
@@ -54,6 +58,10 @@ pub(crate) struct Arguments {
     /// take with as little around them as possible is the floor of what the method can take
     #[arg(long, conflicts_with_all = ["inputs", "outputs", "shared_scratch"])]
     floor: bool,
+    /// Measures the programs, two at least, in one thread: each alone, all on one stream, and each on a
+    /// stream of its own, where they can overlap. Outputs stay on the device
+    #[arg(long, conflicts_with_all = ["floor", "alternate", "outputs", "shared_scratch"])]
+    together: bool,
     /// Measures recorded calls of each program, each by itself and one after the other, in one process:
     /// all of them, or those with these numbers, from 0 on, each with the profile that follows an @
     #[arg(long, value_name = "CALL[@PROFILE],...", num_args = 0..=1, require_equals = true,
@@ -143,6 +151,9 @@ const ROUNDS: usize = 5;
 pub(crate) fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
     if arguments.floor {
         return floor(arguments, out);
+    }
+    if arguments.together {
+        return together(arguments, out);
     }
     if let Some(turns) = &arguments.alternate {
         return alternate(arguments, turns, out);
@@ -258,6 +269,14 @@ fn measure(arguments: &Arguments, looked: &Looked, source: &Source) -> Result<Ve
 fn floor(_: &Arguments, _: &mut dyn Write) -> Result<Verdict> {
     Err(Failure::new(
         "floors are those of TensorRT engines, which run on Linux only",
+    ))
+}
+
+/// Elsewhere no method uses a device.
+#[cfg(not(target_os = "linux"))]
+fn together(_: &Arguments, _: &mut dyn Write) -> Result<Verdict> {
+    Err(Failure::new(
+        "programs overlap on streams of a device, and devices are used on Linux only",
     ))
 }
 

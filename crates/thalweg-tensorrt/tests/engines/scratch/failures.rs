@@ -3,7 +3,7 @@
 use super::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use thalweg_core::{Call, Delegate, DelegateInstance, DelegateSpec, ErrorKind, GraphUse};
+use thalweg_core::{Call, Delegate, DelegateInstance, DelegateSpec, ErrorKind, GraphUse, State};
 use thalweg_cuda::Stream;
 use thalweg_simgpu::{Fault, ReportKind};
 
@@ -265,8 +265,8 @@ impl Backend for Forgetful {
 }
 
 impl Delegate for ForgetfulDelegate {
-    fn instance(&self) -> Result<Box<dyn DelegateInstance>> {
-        Ok(Box::new(ForgetfulInstance(self.0.instance()?)))
+    fn instance(&self, state: &State) -> Result<Box<dyn DelegateInstance>> {
+        Ok(Box::new(ForgetfulInstance(self.0.instance(state)?)))
     }
 }
 

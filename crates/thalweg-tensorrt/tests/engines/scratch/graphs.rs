@@ -148,10 +148,12 @@ fn a_call_within_a_callers_capture_is_refused_and_does_no_harm() {
         let captured = |options: &LoadOptions| {
             let mut method = machine.method(&links, options);
             let stream = Stream::new(&device).unwrap();
-            let capture = thalweg_cuda::Capture::begin(&stream).unwrap();
             let x = numbers(1, &[8, 8]);
+            let x = thalweg_cuda::DeviceArray::new(&device, x.view()).unwrap();
+            let capture = thalweg_cuda::Capture::begin(&stream).unwrap();
             let run = RunOptions::new().device_outputs(true).stream(&stream);
-            let result = method.run_with(&[(&x).into()], &run).map(drop);
+            let input = x.input().unwrap();
+            let result = method.run_with(&[input.into()], &run).map(drop);
             drop(capture);
             (result, method)
         };
