@@ -39,6 +39,7 @@ mod graph;
 mod green;
 mod in_flight;
 mod kernel;
+mod lease;
 #[allow(
     unreachable_pub,
     reason = "public for tests, where there is the switch"
@@ -64,6 +65,7 @@ pub use graph::{Graph, GraphExec};
 pub use green::Partition;
 pub use in_flight::InFlight;
 pub use kernel::{Argument, Kernel, Launch, Module};
+pub use lease::Lease;
 #[cfg(any(test, feature = "omissions"))]
 #[doc(hidden)]
 pub use omit::{Omission, Rule, omit};
@@ -95,5 +97,6 @@ mod tests {
         shared::<Partition>();
         fn sent<T: Send>() {}
         sent::<InFlight<Vec<u8>>>();
+        sent::<Lease>();
     }
 }

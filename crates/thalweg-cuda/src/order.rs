@@ -167,6 +167,14 @@ impl Uses {
         }
     }
 
+    /// Closes a use that wrote and is over, and with it all that came before it.
+    pub(crate) fn close_over(&self, work: u64) {
+        let mut state = self.lock();
+        state.open.retain(|open| open.work != work);
+        state.write = None;
+        state.reads.clear();
+    }
+
     /// Adds a use that is over after a mark, and writes.
     pub(crate) fn mark_written(&self, mark: Mark) {
         self.lock().write = Some(mark);

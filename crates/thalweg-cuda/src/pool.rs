@@ -106,6 +106,18 @@ impl Pool {
     pub fn trim(&self) {
         self.shelf.trim();
     }
+
+    /// A buffer for use on a stream, once the stream has waited for the uses that the buffer knows of.
+    pub(crate) fn take(
+        &self,
+        stream: &Stream,
+        len: usize,
+        wish: Option<u64>,
+    ) -> Result<DeviceBuffer> {
+        let block = self.shelf.take(stream, class(len), wish)?;
+        let shelf = Arc::downgrade(&self.shelf);
+        Ok(DeviceBuffer::of(block.memory, block.uses, shelf, len))
+    }
 }
 
 impl Work<'_> {
@@ -126,8 +138,7 @@ impl Work<'_> {
                 return Ok(buffer.with_len(len));
             }
         }
-        let block = pool.shelf.take(self.stream(), size)?;
-        let buffer = DeviceBuffer::of(block.memory, block.uses, Arc::downgrade(&pool.shelf), len);
+        let buffer = pool.take(self.stream(), len, None)?;
         // Here the stream is made to wait for another's last use, if there is one.
         self.touch(buffer.block(), Access::Write)?;
         Ok(buffer)
@@ -166,11 +177,15 @@ impl Shelf {
             .push(Block { memory, uses });
     }
 
-    /// A block for use on a stream, once the stream has waited for the block's uses.
-    fn take(&self, stream: &Stream, size: usize) -> Result<Block> {
+    /// A block for use on a stream, once the stream has waited for the block's uses: the one that is
+    /// wished for, if nobody would have to wait that need not.
+    fn take(&self, stream: &Stream, size: usize, wish: Option<u64>) -> Result<Block> {
         let mut largest = size;
         for _ in 0..SLACK {
             largest = class(largest + 1);
+        }
+        if let Some(block) = wish.and_then(|wish| self.take_wished(stream, size..=largest, wish)) {
+            return Ok(block);
         }
         let mut state = self.lock();
         if let Some(block) = state.find(size..=largest, |block| block.uses.only_on(stream.id())) {
@@ -197,12 +212,7 @@ impl Shelf {
         let block = chosen.map(|(index, hit)| (examined.remove(index), hit));
         let mut state = self.lock();
         for block in examined {
-            // In front again, since they were used longest ago.
-            state
-                .idle
-                .entry(block.memory.len())
-                .or_default()
-                .insert(0, block);
+            state.put_first(block);
         }
         if let Some((block, hit)) = block {
             if hit {
@@ -214,6 +224,32 @@ impl Shelf {
         }
         drop(state);
         self.make(stream, size)
+    }
+
+    /// The block at an address, if its last use is over or comes before what the stream does next.
+    fn take_wished(
+        &self,
+        stream: &Stream,
+        sizes: std::ops::RangeInclusive<usize>,
+        wish: u64,
+    ) -> Option<Block> {
+        let mut state = self.lock();
+        let block = state.find(sizes, |block| block.memory.address() == wish)?;
+        let at_once = block.uses.only_on(stream.id());
+        // Without the lock, since the driver is called.
+        drop(state);
+        let over = at_once || block.is_over();
+        let mut state = self.lock();
+        if over {
+            state.statistics.hits += 1;
+            return Some(block);
+        }
+        if block.may_be_only_on(stream.id()) {
+            state.statistics.waits += 1;
+            return Some(block);
+        }
+        state.put_first(block);
+        None
     }
 
     /// A block from the driver.
@@ -294,6 +330,12 @@ impl State {
             let index = blocks.iter().rposition(&pleases)?;
             Some(blocks.remove(index))
         })
+    }
+
+    /// Puts a block back that stays the one to be taken next of those that any stream can have.
+    fn put_first(&mut self, block: Block) {
+        let blocks = self.idle.entry(block.memory.len()).or_default();
+        blocks.insert(0, block);
     }
 
     /// The block that was used longest ago, unless unfinished work uses it.

@@ -63,7 +63,6 @@ impl<'s> Work<'s> {
     /// If the device's context is lost, if the stream is the default stream of another thread, or
     /// if the stream's capture has failed.
     pub fn on(stream: &'s Stream) -> Result<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let context = stream.context();
         drop_left_behind();
         let entered = context.enter()?;
@@ -77,7 +76,7 @@ impl<'s> Work<'s> {
         };
         Ok(Self {
             stream,
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            number: next_number(),
             touched: Vec::new(),
             waits: Vec::new(),
             kept: Vec::new(),
@@ -308,8 +307,14 @@ impl<'s> Work<'s> {
     }
 }
 
+/// A number that no use of memory has had.
+pub(crate) fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 /// An event that stands for everything on the stream so far.
-fn record(stream: &Stream) -> Result<Arc<EventHandle>> {
+pub(crate) fn record(stream: &Stream) -> Result<Arc<EventHandle>> {
     let event = EventHandle::new(stream.context(), false)?;
     if !omitted(Rule::RecordEnd) {
         event.record(stream.handle())?;
@@ -319,7 +324,7 @@ fn record(stream: &Stream) -> Result<Arc<EventHandle>> {
 
 /// Waits on the host for a stream whose end could not be recorded. Nothing runs on a device whose
 /// context is lost.
-fn drain(stream: &Stream) -> bool {
+pub(crate) fn drain(stream: &Stream) -> bool {
     let _relaxed = RelaxedCapture::on_this_thread(stream.context());
     stream.synchronize().is_ok()
         || stream.context().lost().is_some()

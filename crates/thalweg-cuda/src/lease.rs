@@ -1,0 +1,121 @@
+//! Memory of a pool for a while, whatever enqueues what uses it.
+
+use std::sync::Arc;
+
+use thalweg_core::{Error, Result};
+
+use crate::order::{Access, Mark, Operand};
+use crate::sys::CaptureState;
+use crate::work::{drain, next_number, record};
+use crate::{CaptureStatus, DeviceBuffer, Pool, Stream};
+
+/// Memory of a [`Pool`] that one stream has until [`Lease::end`].
+///
+/// It is for code that enqueues by itself and at several times, so that no [`Work`](crate::Work) can be
+/// about it: that code is given the address, and stays on the stream that the lease was taken for. The
+/// stream has waited for whoever used the memory before, and whoever uses it next waits for the end of
+/// the lease. That is one event, whatever the number of uses, and none if the host knows that all of them
+/// are over.
+///
+/// A lease that is dropped without an end is never freed, since nobody knows when it could be.
+///
+/// # Captures
+/// On a stream that a caller captures, the memory becomes the graph's, as that of `Work` does.
+pub struct Lease {
+    buffer: DeviceBuffer,
+    /// Its use's number among those of works.
+    number: u64,
+    capture: Option<Arc<CaptureState>>,
+}
+
+impl Pool {
+    /// Takes memory for what is enqueued on a stream from now on, with arbitrary values at first. `wish` is
+    /// an address where it is best, because it was there the last time.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`](thalweg_core::ErrorKind::OutOfMemory) if memory is out, and if the driver
+    /// refuses the wait.
+    pub fn lease(&self, stream: &Stream, len: usize, wish: Option<u64>) -> Result<Lease> {
+        let capture = match stream.capture_status()? {
+            CaptureStatus::None => None,
+            _ => Some(CaptureState::of_stream(stream)?),
+        };
+        let buffer = self.take(stream, len, wish)?;
+        let lease = Lease {
+            buffer,
+            number: next_number(),
+            capture,
+        };
+        let mut waits = Vec::new();
+        let uses = lease.buffer.block().uses();
+        uses.open(lease.number, stream.id(), Access::Write, &mut waits)?;
+        // In a capture nothing is ordered yet: each launch of the graph is.
+        if lease.capture.is_none()
+            && let Err(error) = waits.iter().try_for_each(|event| {
+                // If the stream does not wait, the host can; after that, the order is right as well.
+                stream
+                    .wait_handle(event)
+                    .or_else(|error| event.synchronize().map_err(|_| error))
+            })
+        {
+            // Nothing has used it.
+            uses.close(lease.number, None);
+            return Err(error);
+        }
+        Ok(lease)
+    }
+}
+
+impl Lease {
+    /// Where the memory is.
+    pub fn address(&self) -> u64 {
+        self.buffer.address()
+    }
+
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// Gives the memory back, which is in use until all is over that is on the stream so far: the one that
+    /// it was taken for.
+    ///
+    /// # Errors
+    /// If that cannot be recorded. The stream was drained then, or, if the driver did not let it be, the
+    /// memory is never freed.
+    pub fn end(self, stream: &Stream) -> Result<()> {
+        let block = self.buffer.block();
+        if let Some(capture) = &self.capture {
+            let operand: Arc<dyn Operand> = block.clone();
+            block.uses().close(self.number, None);
+            capture.add([(operand, Access::Write)].into_iter(), Vec::new());
+            return Ok(());
+        }
+        match record(stream) {
+            Ok(event) => {
+                let stream = stream.id();
+                let mark = Mark { stream, event };
+                block.uses().close(self.number, Some(&mark));
+                Ok(())
+            }
+            Err(error) => {
+                if drain(stream) {
+                    self.end_over();
+                    return Err(error);
+                }
+                let message = format!("{}; what it used is never freed", error.message());
+                Err(Error::new(error.kind(), message).with_source(error))
+            }
+        }
+    }
+
+    /// Gives the memory back, of which the host knows that nothing uses it any more.
+    pub fn end_over(self) {
+        self.buffer.block().uses().close_over(self.number);
+    }
+}
