@@ -13,6 +13,7 @@ use crate::delegate::LibraryDelegate;
 use crate::loader::System;
 use crate::payload::Payload;
 use crate::shared::Shared;
+use crate::workspace::Workspaces;
 
 /// The name that programs call the backend by.
 pub const NAME: &str = "CudaBackend";
@@ -45,8 +46,10 @@ struct Inner {
 pub(crate) struct OnDevice {
     pub(crate) device: Device,
     pub(crate) table: Arc<Table>,
-    /// For temporaries.
+    /// For memory that is not needed for long.
     pub(crate) pool: Pool,
+    /// For temporaries, of the same pool.
+    pub(crate) workspaces: Workspaces,
     /// Where nothing ever is: to wait for it is to wait for nothing.
     pub(crate) idle: Stream,
 }
@@ -113,9 +116,11 @@ impl Inner {
         {
             return Ok(known.clone());
         }
+        let pool = Pool::new(&device);
         let made = Arc::new(OnDevice {
             table: self.table.clone(),
-            pool: Pool::new(&device),
+            workspaces: Workspaces::new(&pool),
+            pool,
             idle: Stream::new(&device)?,
             device,
         });

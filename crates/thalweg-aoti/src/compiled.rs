@@ -13,6 +13,8 @@ use crate::loader::{Library, System};
 pub(crate) struct Compiled {
     pub(crate) functions: Functions,
     pub(crate) on: Arc<OnDevice>,
+    /// What it calls of the driver without anybody seeing it, if that may matter for graphs.
+    pub(crate) unseen: Option<String>,
     modules: Modules,
     /// Where the library came from. While this lives, no other lies there.
     _bytes: Bytes,
@@ -28,10 +30,11 @@ impl Compiled {
         system: &System,
         driver: &Driver,
     ) -> Result<Self> {
-        let library = load(&bytes, system, driver)?;
+        let (library, unseen) = load(&bytes, system, driver)?;
         Ok(Self {
             functions: Functions::of(&library)?,
             on,
+            unseen,
             modules: Modules::default(),
             _bytes: bytes,
             _library: library,

@@ -24,6 +24,7 @@ mod compiled;
 mod constants;
 mod delegate;
 mod instance;
+mod known;
 mod loader;
 #[allow(
     unreachable_pub,
@@ -32,6 +33,7 @@ mod loader;
 mod omit;
 mod payload;
 mod shared;
+mod workspace;
 
 pub use backend::{CudaBackend, NAME};
 #[cfg(any(test, feature = "omissions"))]

@@ -14,6 +14,18 @@ pub enum Rule {
     OwnBuffers,
     /// An output that is not where the program wants it is copied there.
     GiveOutputs,
+    /// A run that allocates otherwise than planned has nothing more of the workspace.
+    HoldAgainstPlan,
+    /// A call has its workspace until it ends.
+    KeepWorkspace,
+    /// Who has a workspace next waits for the call that had it.
+    HandOnWorkspace,
+    /// What was prepared is the same only if all memory is where it was.
+    StampAddresses,
+    /// What was prepared is the same only if the workspace is where it was.
+    StampWorkspace,
+    /// A run of which something cannot be recorded is not put off.
+    OnlyWhatGraphsHold,
 }
 
 thalweg_core::omission_switch!(Rule);

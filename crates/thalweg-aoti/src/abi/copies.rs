@@ -86,6 +86,9 @@ pub(super) fn copy_bytes(
     if bytes == 0 || (to, on) == (from, off) {
         return Ok(());
     }
+    if on == Where::Host || off == Where::Host {
+        session.not_in_graphs("a copy to or from the host")?;
+    }
     session.enqueues();
     let len = bytes as usize;
     let (driver, stream) = (session.driver, session.raw_stream);

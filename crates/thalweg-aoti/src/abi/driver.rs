@@ -23,6 +23,8 @@ pub(crate) const INVALID_VALUE: Code = 1;
 pub(crate) const NOBODY_CALLS: Code = 4;
 pub(crate) const OUT_OF_MEMORY: Code = 2;
 pub(crate) const NOT_READY: Code = 600;
+/// What is not permitted while a stream is captured.
+pub(crate) const NOT_IN_A_CAPTURE: Code = 900;
 pub(crate) const UNKNOWN: Code = 999;
 
 type Handle = *mut c_void;
@@ -88,6 +90,7 @@ table! {
     pointer_attribute = "cuPointerGetAttribute"(*mut c_void, c_int, u64);
     module_load = "cuModuleLoadData"(*mut Handle, *const c_void);
     module_unload = "cuModuleUnload"(Handle);
+    exchange_capture_mode = "cuThreadExchangeStreamCaptureMode"(*mut c_int);
     module_function = "cuModuleGetFunction"(*mut Handle, Handle, *const c_char);
     function_attribute = "cuFuncSetAttribute"(Handle, c_int, c_int);
     launch_kernel = "cuLaunchKernel"(
@@ -146,7 +149,7 @@ pub(super) unsafe extern "C" fn load_module(module: *mut Handle, image: *const c
         if module.is_null() {
             return INVALID_VALUE;
         }
-        match session.modules.load(session.driver, image) {
+        match session.modules.load(session, image) {
             Ok(loaded) => {
                 // SAFETY: the library gives a place for the handle.
                 unsafe { *module = loaded };
@@ -198,6 +201,9 @@ pub(super) unsafe extern "C" fn launch_kernel(
     extra: *mut Handle,
 ) -> Code {
     pass("cuLaunchKernel", |session| {
+        if !session.may_enqueue_on(stream, "a kernel on another stream") {
+            return NOT_IN_A_CAPTURE;
+        }
         session.enqueues();
         // SAFETY: the library's arguments, as the driver takes them.
         unsafe {

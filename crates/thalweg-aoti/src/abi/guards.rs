@@ -116,6 +116,7 @@ pub(super) unsafe extern "C" fn aoti_torch_cuda_caching_allocator_raw_alloc(
     place: *mut *mut c_void,
 ) -> Answer {
     answer("aoti_torch_cuda_caching_allocator_raw_alloc", |session| {
+        session.not_in_graphs("aoti_torch_cuda_caching_allocator_raw_alloc")?;
         let Ok(len) = usize::try_from(len) else {
             bail!(OutOfMemory, "{len} bytes");
         };

@@ -11,12 +11,12 @@
 
 mod container;
 mod copies;
+mod course;
 mod driver;
 mod guards;
 mod load;
 mod modules;
 mod numbers;
-mod places;
 mod provided;
 mod runtime;
 mod session;
@@ -27,10 +27,10 @@ mod unsupported;
 
 pub(crate) use container::{Container, Entry, Functions, Lent};
 pub(crate) use copies::{copy, copy_on_host, copy_storage};
+pub(crate) use course::{Course, Plan, Ran};
 pub(crate) use driver::Table;
 pub(crate) use load::load;
 pub(crate) use modules::Modules;
-pub(crate) use places::Place;
 pub(crate) use provided::provided;
 pub(crate) use session::Session;
 pub(crate) use stream::borrow;

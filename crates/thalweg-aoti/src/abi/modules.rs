@@ -9,7 +9,8 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use super::driver::{Code, INVALID_VALUE, Table};
+use super::driver::{Code, INVALID_VALUE, NOT_IN_A_CAPTURE, Table};
+use super::session::Session;
 
 /// The modules of one library on one device, by the place of their images in the library.
 ///
@@ -19,7 +20,11 @@ pub(crate) struct Modules(Mutex<HashMap<usize, usize>>);
 
 impl Modules {
     /// The module of an image, loaded when it is first asked for. The device is current.
-    pub(super) fn load(&self, driver: &Table, image: *const c_void) -> Result<*mut c_void, Code> {
+    pub(super) fn load(
+        &self,
+        session: &Session<'_>,
+        image: *const c_void,
+    ) -> Result<*mut c_void, Code> {
         if image.is_null() {
             return Err(INVALID_VALUE);
         }
@@ -27,6 +32,10 @@ impl Modules {
         if let Some(module) = modules.get(&image.addr()) {
             return Ok(ptr::with_exposed_provenance_mut(*module));
         }
+        if !session.may_do("cuModuleLoadData") {
+            return Err(NOT_IN_A_CAPTURE);
+        }
+        let driver = session.driver;
         let mut module = ptr::null_mut();
         // SAFETY: the image is one that the library gives to the driver, and the driver writes the
         // handle.

@@ -170,6 +170,27 @@ fn of_driver(name: &str) -> Option<usize> {
     Some(function.expose_provenance())
 }
 
+/// Whether a function of the driver is called without anybody here seeing it, and may be one that waits,
+/// copies or enqueues.
+pub(super) fn is_unseen(name: &str) -> bool {
+    /// They only answer.
+    const HARMLESS: [&str; 9] = [
+        "cuCtxGetCurrent",
+        "cuCtxGetDevice",
+        "cuDeviceGet",
+        "cuDeviceGetAttribute",
+        "cuDriverGetVersion",
+        "cuFuncGetAttribute",
+        "cuGetErrorName",
+        "cuGetErrorString",
+        "cuTensorMapEncodeTiled",
+    ];
+    name.starts_with("cu")
+        && !name.starts_with("cuda")
+        && of_driver(name).is_none()
+        && !HARMLESS.contains(&name)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

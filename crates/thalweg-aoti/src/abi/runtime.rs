@@ -14,7 +14,9 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use super::driver::{Code, INVALID_VALUE, NOBODY_CALLS, NOT_READY, UNKNOWN};
+use super::driver::{
+    Code, INVALID_VALUE, NOBODY_CALLS, NOT_IN_A_CAPTURE, NOT_READY, Table, UNKNOWN,
+};
 use super::session::{self, Session};
 
 type Handle = *mut c_void;
@@ -47,6 +49,10 @@ fn last_failure(forget: bool) -> Code {
     let code = LAST.get();
     if forget && code != 0 {
         let stays = session::with(|session| {
+            if session.records() {
+                // To ask would break what is recorded.
+                return false;
+            }
             // SAFETY: the stream is there during the call.
             let now = unsafe { (session.driver.stream_query)(session.raw_stream) };
             now == code && code != NOT_READY
@@ -86,13 +92,23 @@ texts! {
 }
 
 /// Those among the functions below that put something on a stream, or make one wait.
-const ENQUEUES: [&str; 3] = ["cudaMallocAsync", "cudaMemsetAsync", "cudaStreamWaitEvent"];
+const ENQUEUES: [&str; 2] = ["cudaMallocAsync", "cudaStreamWaitEvent"];
+
+/// Those that a graph can hold, or that have nothing to do with it.
+const IN_GRAPHS: [&str; 3] = [
+    "cudaStreamIsCapturing",
+    "cudaGetDeviceCount",
+    "cudaDeviceGetAttribute",
+];
 
 /// Functions that are one of the driver's.
 macro_rules! passed_on {
     ($($name:ident($($argument:ident: $type:ty),*) = $function:ident($($given:expr),*);)*) => {$(
         pub(super) unsafe extern "C" fn $name($($argument: $type),*) -> Code {
             do_it(stringify!($name), |session| {
+                if !IN_GRAPHS.contains(&stringify!($name)) && !session.may_do(stringify!($name)) {
+                    return NOT_IN_A_CAPTURE;
+                }
                 if ENQUEUES.contains(&stringify!($name)) {
                     session.enqueues();
                 }
@@ -107,7 +123,6 @@ passed_on! {
     cudaMallocAsync(pointer: *mut u64, len: usize, stream: Handle) = mem_alloc_async(pointer, len, stream);
     cudaMallocHost(pointer: *mut Handle, len: usize) = mem_host_alloc(pointer, len, 0);
     cudaHostAlloc(pointer: *mut Handle, len: usize, flags: c_uint) = mem_host_alloc(pointer, len, flags);
-    cudaMemsetAsync(to: u64, value: c_int, len: usize, stream: Handle) = memset_async(to, value as u8, len, stream);
     cudaStreamCreate(stream: *mut Handle) = stream_create(stream, 0, 0);
     cudaStreamCreateWithFlags(stream: *mut Handle, flags: c_uint) = stream_create(stream, flags, 0);
     cudaStreamCreateWithPriority(stream: *mut Handle, flags: c_uint, priority: c_int) = stream_create(stream, flags, priority);
@@ -127,6 +142,9 @@ passed_on! {
 
 pub(super) unsafe extern "C" fn cudaEventRecord(event: Handle, stream: Handle) -> Code {
     do_it("cudaEventRecord", |session| {
+        if !session.may_do("cudaEventRecord") {
+            return NOT_IN_A_CAPTURE;
+        }
         let stream = session.recorded_on(stream);
         // SAFETY: the library's event, and a stream that is there during the call.
         unsafe { (session.driver.event_record)(event, stream) }
@@ -145,9 +163,12 @@ macro_rules! ends {
                 return 0;
             }
             let code = session::with(|session| {
+                // What is recorded is of no use then, but what is to end ends.
+                let relaxed = (!session.may_do(stringify!($name))).then(|| Relaxed::new(session.driver));
                 session.enqueues();
                 // SAFETY: the library's own, which it gives up; the device is current.
                 let code = unsafe { (session.driver.$function)($($argument),*) };
+                drop(relaxed);
                 if code != 0 {
                     let error = session.driver.error(stringify!($name), code);
                     tracing::warn!("for a compiled library, {error}");
@@ -170,10 +191,62 @@ ends! {
     cudaEventDestroy(event: Handle) = event_destroy, unless event.is_null();
 }
 
+/// While it lives, this thread may do what a capture forbids.
+struct Relaxed<'d> {
+    driver: &'d Table,
+    before: Option<c_int>,
+}
+
+impl<'d> Relaxed<'d> {
+    fn new(driver: &'d Table) -> Self {
+        /// The driver's number of that mode.
+        const RELAXED: c_int = 2;
+        let mut before = RELAXED;
+        // SAFETY: the driver exchanges the number with the thread's.
+        let code = unsafe { (driver.exchange_capture_mode)(&raw mut before) };
+        Self {
+            driver,
+            before: (code == 0).then_some(before),
+        }
+    }
+}
+
+impl Drop for Relaxed<'_> {
+    fn drop(&mut self) {
+        let Some(mut mode) = self.before else {
+            return;
+        };
+        // SAFETY: as above.
+        let code = unsafe { (self.driver.exchange_capture_mode)(&raw mut mode) };
+        if code != 0 {
+            tracing::warn!("this thread's capture mode could not be restored: code {code}");
+        }
+    }
+}
+
+pub(super) unsafe extern "C" fn cudaMemsetAsync(
+    to: u64,
+    value: c_int,
+    len: usize,
+    stream: Handle,
+) -> Code {
+    do_it("cudaMemsetAsync", |session| {
+        if !session.may_enqueue_on(stream, "cudaMemsetAsync on another stream") {
+            return NOT_IN_A_CAPTURE;
+        }
+        session.enqueues();
+        // SAFETY: the library's memory, and a stream that is there during the call.
+        unsafe { (session.driver.memset_async)(to, value as u8, len, stream) }
+    })
+}
+
 pub(super) unsafe extern "C" fn cudaMalloc(pointer: *mut u64, len: usize) -> Code {
     do_it("cudaMalloc", |session| {
         if pointer.is_null() {
             return INVALID_VALUE;
+        }
+        if !session.may_do("cudaMalloc") {
+            return NOT_IN_A_CAPTURE;
         }
         // SAFETY: the library's place for the address; the device is current.
         unsafe {
@@ -187,15 +260,19 @@ pub(super) unsafe extern "C" fn cudaMalloc(pointer: *mut u64, len: usize) -> Cod
     })
 }
 
+/// A copy from the device to the device.
+const ON_DEVICE: c_int = 3;
+
 /// On the host something is only there when this returns; on a device it is there for all that
 /// follows.
 pub(super) unsafe extern "C" fn cudaMemcpy(to: u64, from: u64, len: usize, kind: c_int) -> Code {
-    /// From the device to the device.
-    const ON_DEVICE: c_int = 3;
     const TO_DEVICE: c_int = 1;
     do_it("cudaMemcpy", |session| {
         if len == 0 {
             return 0;
+        }
+        if kind != ON_DEVICE && !session.may_do("cudaMemcpy to or from the host") {
+            return NOT_IN_A_CAPTURE;
         }
         session.enqueues();
         let (driver, stream) = (session.driver, session.raw_stream);
@@ -216,12 +293,16 @@ pub(super) unsafe extern "C" fn cudaMemcpyAsync(
     to: u64,
     from: u64,
     len: usize,
-    _kind: c_int,
+    kind: c_int,
     stream: Handle,
 ) -> Code {
     do_it("cudaMemcpyAsync", |session| match len {
         0 => 0,
         len => {
+            let on_device = kind == ON_DEVICE || session.may_do("cudaMemcpyAsync of any memory");
+            if !on_device || !session.may_enqueue_on(stream, "cudaMemcpyAsync on another stream") {
+                return NOT_IN_A_CAPTURE;
+            }
             session.enqueues();
             // SAFETY: the library's memory, as the driver takes it.
             unsafe { (session.driver.memcpy_async)(to, from, len, stream) }
@@ -285,6 +366,9 @@ pub(super) unsafe extern "C" fn cudaPointerGetAttributes(
     do_it("cudaPointerGetAttributes", |session| {
         if attributes.is_null() {
             return INVALID_VALUE;
+        }
+        if !session.may_do("cudaPointerGetAttributes") {
+            return NOT_IN_A_CAPTURE;
         }
         let ask = |attribute| {
             let mut answer: c_int = 0;

@@ -13,14 +13,15 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use thalweg_core::{Error, ErrorKind, Result};
+use thalweg_core::{Error, ErrorKind, Result, bail, ensure};
 use thalweg_cuda::{CurrentDevice, Device, DeviceBuffer, Pool, Stream, Work};
 
+use super::course::{Course, Ran};
 use super::driver::Table;
 use super::modules::Modules;
-use super::places::Places;
-use super::tensor::{Storage, Tensor, Where};
+use super::tensor::{Allocation, Storage, Tensor, Where};
 
 /// What one call of a library works on.
 pub(crate) struct Session<'c> {
@@ -40,8 +41,14 @@ pub(crate) struct Session<'c> {
     idle: Cell<Option<*mut c_void>>,
     /// Whether the call has failed, whatever the library says of it.
     doomed: Cell<bool>,
-    /// Memory for outputs, for allocations that become one.
-    places: RefCell<Places>,
+    /// What tells this session's allocations from others.
+    number: u64,
+    /// What the library allocates and frees.
+    course: RefCell<Course>,
+    /// What it has done that a graph cannot hold, the first of it.
+    not_in_graphs: Cell<Option<&'static str>>,
+    /// Whether what it enqueues becomes a part of a graph.
+    records: Cell<bool>,
     /// Tensors over memory of the library, while somebody wants to know of them.
     watched: RefCell<Option<Vec<Tensor>>>,
     /// While it lives, the device is current.
@@ -60,6 +67,7 @@ impl<'c> Session<'c> {
         pool: &'c Pool,
         stream: &'c Stream,
     ) -> Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
             _current: device.enter()?,
             device,
@@ -72,7 +80,10 @@ impl<'c> Session<'c> {
             failure: RefCell::default(),
             idle: Cell::default(),
             doomed: Cell::default(),
-            places: RefCell::default(),
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            course: RefCell::new(Course::unknown()),
+            not_in_graphs: Cell::default(),
+            records: Cell::default(),
             watched: RefCell::default(),
         })
     }
@@ -159,26 +170,92 @@ impl<'c> Session<'c> {
         self.doomed.set(true);
     }
 
-    /// Says which allocations of the call that follows should become outputs, and where these are to
-    /// be.
-    pub(crate) fn expect(&self, places: impl Iterator<Item = super::Place>) {
-        self.places.borrow_mut().expect(places);
+    /// Begins a run. If it is recorded, what it enqueues becomes a part of a graph, and what a graph cannot
+    /// hold fails.
+    pub(crate) fn begin_run(&self, course: Course, records: bool) {
+        *self.course.borrow_mut() = course;
+        self.not_in_graphs.set(None);
+        self.records.set(records);
+    }
+
+    /// Ends a run, in which the library was given `outputs` back.
+    pub(crate) fn end_run(&self, outputs: Vec<Tensor>) -> Ran {
+        {
+            // They are freed as what the library frees.
+            let _current = Current::set(self);
+            drop(outputs);
+        }
+        self.records.set(false);
+        Ran {
+            not_in_graphs: self.not_in_graphs.take(),
+            ..self.course.take().end()
+        }
+    }
+
+    /// Takes note that the library is about to do something that a graph cannot hold, since it would not
+    /// be done when that is launched, or would depend on what was there when it was recorded.
+    ///
+    /// # Errors
+    /// If it is being recorded.
+    pub(super) fn not_in_graphs(&self, what: &'static str) -> Result<()> {
+        if self.not_in_graphs.get().is_none() {
+            self.not_in_graphs.set(Some(what));
+        }
+        ensure!(
+            !self.records.get(),
+            Unsupported,
+            "`{what}` cannot be a part of a graph"
+        );
+        Ok(())
+    }
+
+    /// Whether something may be enqueued on a stream: if it is not the call's, only where nothing is
+    /// recorded, since it would run at once.
+    pub(super) fn may_enqueue_on(&self, stream: *mut c_void, what: &'static str) -> bool {
+        stream == self.raw_stream || self.may_do(what)
+    }
+
+    /// As [`Session::not_in_graphs`], where that cannot be an error of the library's: it is the call's.
+    pub(super) fn may_do(&self, what: &'static str) -> bool {
+        let done = self.not_in_graphs(what);
+        let may = done.is_ok();
+        if let Err(error) = done {
+            self.fail(error);
+            self.doom();
+        }
+        may
+    }
+
+    /// Whether what the library enqueues becomes a part of a graph of ours.
+    pub(super) fn records(&self) -> bool {
+        self.records.get()
     }
 
     /// Memory of the device, for this call and what follows on its stream.
     pub(super) fn allocate(&self, bytes: u64) -> Result<Storage> {
-        let device = Where::Device(self.device.ordinal());
-        let (number, place) = self.places.borrow_mut().next(bytes);
+        let (number, place) = self.course.borrow_mut().allocate(bytes);
         let mut storage = match place {
-            Some(address) => Storage::lent(address, bytes, device),
+            Some(address) => {
+                let device = Where::Device(self.device.ordinal());
+                Storage::lent(address, bytes, device)
+            }
             None => self.allocate_plain(bytes)?,
         };
-        storage.allocation = Some(number);
+        storage.allocation = Some(Allocation {
+            session: self.number,
+            number,
+        });
         Ok(storage)
     }
 
     /// The same, of the pool in any case.
     pub(super) fn allocate_plain(&self, bytes: u64) -> Result<Storage> {
+        if self.records.get() {
+            bail!(
+                Unsupported,
+                "{bytes} bytes that the run before has not allocated cannot be a part of a graph"
+            );
+        }
         let len = usize::try_from(bytes.max(1)).unwrap_or(usize::MAX);
         let buffer = self.with_work(|work| work.allocate(self.pool, len))?;
         Ok(Storage::of_device(buffer, self.device.ordinal()))
@@ -186,6 +263,7 @@ impl<'c> Session<'c> {
 
     /// Waits on the host for all that is on the stream.
     pub(super) fn wait(&self) -> Result<()> {
+        self.not_in_graphs("a wait on the host")?;
         self.stream.synchronize()
     }
 
@@ -261,6 +339,17 @@ pub(crate) fn answer(name: &str, f: impl FnOnce(&Session<'_>) -> Result<()>) -> 
         tracing::warn!("a compiled library called `{name}` when nobody had called it");
         1
     })
+}
+
+/// Takes note that something was freed that a library has allocated.
+pub(super) fn freed(allocation: Allocation) {
+    with(|session| {
+        if session.number == allocation.session
+            && let Ok(mut course) = session.course.try_borrow_mut()
+        {
+            course.free(allocation.number);
+        }
+    });
 }
 
 /// Gives memory back: to the pool at once, if the call that goes on is the last to use it.

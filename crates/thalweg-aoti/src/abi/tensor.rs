@@ -25,9 +25,16 @@ pub(crate) struct Storage {
     pub(crate) address: u64,
     pub(crate) bytes: u64,
     pub(crate) on: Where,
-    /// Which of the allocations of its call it is, if it is one; see [`places`](super::places).
-    pub(crate) allocation: Option<usize>,
+    /// Which allocation it is of those that a library has made, if it is one.
+    pub(crate) allocation: Option<Allocation>,
     owner: Owner,
+}
+
+/// An allocation of a library: in which session, and which of that session's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allocation {
+    pub(crate) session: u64,
+    pub(crate) number: usize,
 }
 
 /// Where memory is.
@@ -130,6 +137,9 @@ impl Storage {
 
 impl Drop for Storage {
     fn drop(&mut self) {
+        if let Some(allocation) = self.allocation {
+            session::freed(allocation);
+        }
         if let Owner::Device(buffer) = &mut self.owner
             && let Some(buffer) = buffer.take()
         {
@@ -194,6 +204,14 @@ impl Tensor {
     /// all included.
     pub(crate) fn reach(&self) -> u64 {
         reach(&self.sizes, &self.strides, self.dtype).unwrap_or(0)
+    }
+
+    /// Whether its elements lie as strides say; those of dimensions with one element say nothing.
+    pub(crate) fn lies_by(&self, strides: &[i64]) -> bool {
+        let mut dimensions = self.sizes.iter().zip(self.strides.iter().zip(strides));
+        self.strides.len() == strides.len()
+            && (self.count() == 0
+                || dimensions.all(|(&size, (own, other))| size == 1 || own == other))
     }
 
     /// Whether its elements lie one after another, without gaps, in the order of its dimensions.

@@ -127,9 +127,6 @@ macro_rules! getters {
 }
 
 getters! {
-    aoti_torch_get_data_ptr: |tensor| -> *mut c_void {
-        std::ptr::with_exposed_provenance_mut(tensor.address() as usize)
-    }
     aoti_torch_get_storage_size: |tensor| -> i64 { tensor.storage.bytes as i64 }
     aoti_torch_get_dim: |tensor| -> i64 { tensor.sizes.len() as i64 }
     aoti_torch_get_numel: |tensor| -> i64 { tensor.count() }
@@ -156,6 +153,24 @@ getters! {
     aoti_torch_get_layout: |_tensor| -> i32 { super::numbers::STRIDED }
     aoti_torch_is_contiguous: |tensor| -> bool { tensor.is_row_major() }
     aoti_torch_is_defined: |_tensor| -> bool { true }
+}
+
+/// Where a tensor's elements are. What is on the host, the library is about to read or write there.
+pub(super) unsafe extern "C" fn aoti_torch_get_data_ptr(
+    handle: Handle,
+    place: *mut *mut c_void,
+) -> Answer {
+    answer("aoti_torch_get_data_ptr", |session| {
+        // SAFETY: the library's handle, and its place for the answer.
+        unsafe {
+            let tensor = look(handle)?;
+            if tensor.storage.on == Where::Host {
+                session.not_in_graphs("the address of a tensor on the host")?;
+            }
+            let address = tensor.address() as usize;
+            put(place, std::ptr::with_exposed_provenance_mut(address))
+        }
+    })
 }
 
 macro_rules! part_getters {
@@ -361,6 +376,7 @@ pub(super) unsafe extern "C" fn aoti_torch_empty_strided_pinned(
     answer("aoti_torch_empty_strided_pinned", |session| {
         // SAFETY: the library's numbers and its place for the tensor.
         unsafe {
+            session.not_in_graphs("aoti_torch_empty_strided_pinned")?;
             let (sizes, strides) = (numbers(sizes, dimensions)?, numbers(strides, dimensions)?);
             let dtype = dtype(type_code)?;
             let bytes = usize::try_from(reach(sizes, strides, dtype)?).unwrap_or(usize::MAX);

@@ -2,11 +2,13 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
+use std::sync::Arc;
 
 use thalweg_core::{DType, bail};
 use thalweg_cuda::{Driver, Pool, Stream};
 use thalweg_simgpu::{Config, Sim};
 
+use super::course::Act;
 use super::driver::Code;
 use super::tensors::{Handle, hand_over};
 use super::*;
@@ -273,24 +275,104 @@ fn memory_of_temporaries_comes_back_at_once() {
 }
 
 #[test]
-fn an_allocation_that_is_expected_to_become_an_output_is_where_that_is() {
+fn an_allocation_that_is_planned_to_become_an_output_is_where_that_is() {
     in_a_call(|session| {
-        let place = Place {
-            allocation: 1,
-            address: 0x1234_5600,
-            bytes: 400,
-        };
-        session.expect([place].into_iter());
-        let tensors = [100, 100, 100].map(|count| empty(&[count], &[1], ON_DEVICE));
+        let acts = vec![Act::Allocate(400); 3];
+        let plan = Arc::new(Plan::new(acts, &[(1, 0)]));
+        let course = Course::planned(plan, vec![Some(0x1234_5600)], Some(0x1000));
+        session.begin_run(course, false);
+        let tensors = [100, 100, 100, 100].map(|count| empty(&[count], &[1], ON_DEVICE));
         let addresses = tensors.map(|tensor| {
             let mut address = ptr::null_mut::<c_void>();
             // SAFETY: the handle is a tensor's.
             unsafe { tensors::aoti_torch_get_data_ptr(tensor, &raw mut address) };
             address.addr()
         });
-        assert_eq!(addresses[1], 0x1234_5600);
-        assert!(addresses[0] != addresses[1] && addresses[2] != addresses[1]);
+        assert_eq!(addresses[..3], [0x1000, 0x1234_5600, 0x1200]);
+        // What was not planned is memory of its own.
+        assert_eq!(session.pool.statistics().allocations, 1);
         delete(&tensors);
+        let ran = session.end_run(Vec::new());
+        assert_eq!(
+            (ran.acts.map(|acts| acts.len()), ran.keeps),
+            (Some(8), false)
+        );
+        assert_eq!(ran.not_in_graphs, None);
+    });
+}
+
+#[test]
+fn what_is_recorded_must_be_what_was_planned_and_nothing_that_graphs_cannot_hold() {
+    let sim = Sim::session(Config::seeded(0));
+    in_a_call_with(&sim, 1, |session| {
+        let plan = || Arc::new(Plan::new(vec![Act::Allocate(400), Act::Free(0)], &[]));
+        let record = |run: &dyn Fn() -> i32| {
+            session.begin_run(Course::planned(plan(), Vec::new(), Some(0x1000)), true);
+            let result = session.call("run", || {
+                run();
+                // The library gets over it.
+                0
+            });
+            result.and(session.end_run(Vec::new()).check_recorded())
+        };
+        let planned = || {
+            delete(&[empty(&[100], &[1], ON_DEVICE)]);
+            0
+        };
+        record(&planned).unwrap();
+        let more = || {
+            planned();
+            let mut handle = ptr::null_mut();
+            let (sizes, strides) = ([100], [1]);
+            let (sizes, strides) = (sizes.as_ptr(), strides.as_ptr());
+            let (kind, index) = ON_DEVICE;
+            // SAFETY: numbers, and a place for the tensor.
+            unsafe {
+                tensors::aoti_torch_empty_strided(
+                    1,
+                    sizes,
+                    strides,
+                    6,
+                    kind,
+                    index,
+                    &raw mut handle,
+                )
+            }
+        };
+        record(&more).unwrap_err();
+        record(&|| 0).unwrap_err();
+        let (mut event, mut pointer, stream) = (ptr::null_mut(), 0, session.raw_stream);
+        let (event, pointer) = (&raw mut event, &raw mut pointer);
+        let asked = || {
+            let counts = sim.call_counts().into_iter();
+            let counts = counts.filter(|(name, _)| !name.starts_with("cuGetError"));
+            counts.collect::<Vec<_>>()
+        };
+        let before = asked();
+        // SAFETY: places for what these give, which they do not.
+        unsafe {
+            let refused: [&dyn Fn() -> i32; 9] = [
+                &|| runtime::cudaEventCreate(event),
+                &|| runtime::cudaMalloc(pointer, 8),
+                &|| runtime::cudaMallocAsync(pointer, 8, stream),
+                &|| runtime::cudaStreamSynchronize(stream),
+                &|| runtime::cudaDeviceSynchronize(),
+                &|| runtime::cudaMemcpy(0x1000, 0x2000, 8, 1),
+                &|| runtime::cudaMemcpyAsync(0x1000, 0x2000, 8, 2, stream),
+                &|| runtime::cudaMemcpyAsync(0x1000, 0x2000, 8, 3, ptr::null_mut()),
+                &|| runtime::cudaMemsetAsync(0x1000, 0, 8, ptr::null_mut()),
+            ];
+            for refused in refused {
+                let result = record(&|| {
+                    planned();
+                    refused()
+                });
+                let error = result.unwrap_err().to_string();
+                assert!(error.contains("cannot be a part of a graph"), "{error}");
+            }
+        }
+        assert_eq!(asked(), before, "the driver was asked");
+        record(&planned).unwrap();
     });
 }
 

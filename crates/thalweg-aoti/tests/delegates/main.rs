@@ -4,6 +4,7 @@
 
 mod answers;
 mod faults;
+mod graphs;
 mod omissions;
 mod refusals;
 mod sharing;

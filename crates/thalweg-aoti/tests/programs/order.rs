@@ -1,6 +1,6 @@
 //! What libraries enqueue, and who waits for it.
 
-use thalweg_core::RunOptions;
+use thalweg_core::{GraphUse, RunOptions};
 use thalweg_cuda::{DeviceArray, Stream};
 use thalweg_simgpu::{Done, WorkKind};
 
@@ -30,7 +30,8 @@ fn everything_that_a_call_does_is_on_its_stream() {
                 sim.clear_log();
                 for inputs in case.runs(&name) {
                     let inputs: Vec<_> = inputs.iter().map(Into::into).collect();
-                    let options = RunOptions::new().stream(&stream);
+                    // What a graph does has no stream of its own.
+                    let options = RunOptions::new().stream(&stream).graph(GraphUse::Off);
                     method.run_with(&inputs, &options).unwrap();
                 }
                 sim.drain();
@@ -73,6 +74,37 @@ fn kernels_run_in_the_same_order_each_time() {
                 assert_eq!(*order, launches, "{} with seed {seed}", case.name);
             });
         }
+    }
+}
+
+#[test]
+fn kernels_are_the_same_in_a_graph_as_without() {
+    let sim = Sim::session(Config::seeded(0));
+    for case in cases() {
+        let mut all = Vec::new();
+        for graph in [GraphUse::Off, GraphUse::On] {
+            on_machine(&sim, Config::seeded(1), &case.name, |driver| {
+                let program = case.load(driver).unwrap();
+                let options = RunOptions::new().graph(graph);
+                for name in case.methods() {
+                    let mut method = program.method(&name).unwrap();
+                    for inputs in case.runs(&name) {
+                        let inputs: Vec<_> = inputs.iter().map(Into::into).collect();
+                        for _ in 0..8 {
+                            method.run_with(&inputs, &options).unwrap();
+                        }
+                    }
+                }
+                sim.drain();
+                let launches = kernels(&sim).into_iter();
+                let launches =
+                    launches.map(|done| (done.site.name.to_string(), done.grid, done.block));
+                all.push(launches.collect::<Vec<_>>());
+                let graphs = sim.calls("cuGraphLaunch");
+                assert_eq!(graphs > 0, graph == GraphUse::On, "{}: {graphs}", case.name);
+            });
+        }
+        assert_eq!(all[0], all[1], "{}", case.name);
     }
 }
 

@@ -1,0 +1,111 @@
+//! Workspaces: where libraries have their temporaries, one for each call.
+
+use std::sync::{Mutex, PoisonError};
+
+use thalweg_core::Result;
+use thalweg_cuda::{Lease, Pool, Stream};
+
+use crate::omit::{Rule, omitted};
+
+/// The workspaces of a device.
+///
+/// A call has one for all of its libraries, which are there one after the other on the call's stream. It
+/// has it from the first library that needs it until the call ends, and then the pool has it again, with
+/// the end of the call's work. It is as large as any library was found to need, so that in a steady state
+/// each call of an instance finds the same memory, whatever the number of its delegates: which is what the
+/// graphs ask for that were recorded with that memory. They hold nothing of it, since they are launched by
+/// calls that do.
+pub(crate) struct Workspaces {
+    pool: Pool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The most that a library needs.
+    largest: usize,
+    /// By the numbers of calls that are not over.
+    calls: Vec<(u64, Lease)>,
+}
+
+impl Workspaces {
+    pub(crate) fn new(pool: &Pool) -> Self {
+        Self {
+            pool: pool.clone(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Takes note of what a library needs.
+    pub(crate) fn needs(&self, bytes: usize) {
+        let state = &mut *self.lock();
+        state.largest = state.largest.max(bytes);
+    }
+
+    /// The address of a call's workspace, for work on its stream; `None` if the call has one already that
+    /// is too small. `wish` is where it is best.
+    ///
+    /// # Errors
+    /// If the device's memory is out, or the driver refuses to wait for who had it before.
+    pub(crate) fn of_call(
+        &self,
+        call: u64,
+        bytes: usize,
+        wish: Option<u64>,
+        stream: impl FnOnce() -> Stream,
+    ) -> Result<Option<u64>> {
+        let largest = {
+            let state = self.lock();
+            if let Some((_, lease)) = state.calls.iter().find(|(number, _)| *number == call) {
+                return Ok((lease.len() >= bytes).then(|| lease.address()));
+            }
+            state.largest.max(bytes)
+        };
+        // Without the lock, since the driver is called. A call is one thread's.
+        let stream = stream();
+        let lease = self.pool.lease(&stream, largest, wish)?;
+        let address = lease.address();
+        if omitted(Rule::KeepWorkspace) {
+            lease.end(&stream)?;
+            return Ok(Some(address));
+        }
+        self.lock().calls.push((call, lease));
+        Ok(Some(address))
+    }
+
+    /// Takes a call's workspace back, which asks for nothing more on its stream. `is_over`: the host knows
+    /// that all of it is over.
+    ///
+    /// # Errors
+    /// If the driver does not record that; see [`Lease::end`].
+    pub(crate) fn end(
+        &self,
+        call: u64,
+        is_over: bool,
+        stream: impl FnOnce() -> Stream,
+    ) -> Result<()> {
+        match self.take(call) {
+            Some(lease) if is_over || omitted(Rule::HandOnWorkspace) => {
+                lease.end_over();
+                Ok(())
+            }
+            Some(lease) => lease.end(&stream()),
+            None => Ok(()),
+        }
+    }
+
+    /// Never hands a call's workspace on, since it may be in use forever.
+    pub(crate) fn abandon(&self, call: u64) {
+        drop(self.take(call));
+    }
+
+    fn take(&self, call: u64) -> Option<Lease> {
+        let state = &mut *self.lock();
+        let index = state.calls.iter().position(|(number, _)| *number == call)?;
+        Some(state.calls.swap_remove(index).1)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
