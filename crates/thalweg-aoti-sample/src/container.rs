@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
 use crate::imports::*;
-use crate::{COUNT, MAGIC, NO_KERNEL, Recipe, TWICE, UNSUPPORTED, WEIGHT};
+use crate::{COUNT, KEEPS, MAGIC, NO_KERNEL, Recipe, TWICE, UNSUPPORTED, VARIES, WAITS, WEIGHT};
 
 /// What tests write over.
 #[used]
@@ -38,6 +38,8 @@ struct Container {
     /// Memory for constants that came as one blob.
     blob: *mut c_void,
     has_run: bool,
+    runs: u32,
+    kept: Option<Owned>,
 }
 
 /// A failure of something that was called.
@@ -66,6 +68,22 @@ impl Drop for Owned {
             // SAFETY: the tensor is this one's.
             unsafe { aoti_torch_delete_tensor_object(self.0) };
         }
+    }
+}
+
+/// Waits for what is on a stream.
+///
+/// # Safety
+/// It is a stream.
+unsafe fn wait(stream: Stream) -> Result<(), Failed> {
+    let mut event = ptr::null_mut();
+    // SAFETY: the caller's; the event is destroyed once.
+    unsafe {
+        check(cudaEventCreate(&raw mut event))?;
+        let recorded = check(cudaEventRecord(event, stream));
+        let waited = recorded.and_then(|()| check(cudaEventSynchronize(event)));
+        cudaEventDestroy(event);
+        waited
     }
 }
 
@@ -185,14 +203,10 @@ impl Container {
         unsafe {
             if !self.has_run {
                 // As AOTInductor does when it has computed constants from others.
-                let mut event = ptr::null_mut();
-                check(cudaEventCreate(&raw mut event))?;
-                let recorded = check(cudaEventRecord(event, stream));
-                let waited = recorded.and_then(|()| check(cudaEventSynchronize(event)));
-                cudaEventDestroy(event);
-                waited?;
+                wait(stream)?;
                 self.has_run = true;
             }
+            self.runs += 1;
             let mut guard = ptr::null_mut();
             check(aoti_torch_create_cuda_stream_guard(
                 stream,
@@ -229,7 +243,23 @@ impl Container {
             }
             let result = self.like(x)?;
             self.launch(stream, c"copy", &[result.0, scaled.0], count, &[])?;
+            if self.has(KEEPS) {
+                let kept = self.like(x)?;
+                self.launch(stream, c"copy", &[kept.0, scaled.0], count, &[])?;
+                self.kept = Some(kept);
+            }
             // Whoever allocates next may have this memory, while the copy still reads it.
+            let mut scaled = Some(scaled);
+            if self.has(VARIES) {
+                if !self.runs.is_multiple_of(4) {
+                    scaled = None;
+                }
+                let other = self.like(x)?;
+                self.launch(stream, c"affine", &[other.0, x], count, &[0.0, 99.0])?;
+                if let Some(scaled) = &scaled {
+                    self.launch(stream, c"copy", &[result.0, scaled.0], count, &[])?;
+                }
+            }
             drop(scaled);
             if self.has(WEIGHT) {
                 let len = [recipe.weight_len as f32];
@@ -238,6 +268,9 @@ impl Container {
             if self.has(COUNT) {
                 self.launch(stream, c"add_one", &[self.count], 1, &[])?;
                 self.launch(stream, c"add_first", &[result.0, self.count], count, &[])?;
+            }
+            if self.has(WAITS) {
+                wait(stream)?;
             }
             if self.has(NO_KERNEL) {
                 self.launch(stream, c"no_such_kernel", &[result.0], count, &[])?;
@@ -288,6 +321,8 @@ pub unsafe extern "C" fn AOTInductorModelContainerCreateWithDevice(
             count: ptr::null_mut(),
             blob: ptr::null_mut(),
             has_run: false,
+            runs: 0,
+            kept: None,
         }))
         .cast();
     }

@@ -47,6 +47,15 @@ pub const UNSUPPORTED: u32 = 8;
 /// In the end, a kernel is launched that is not there.
 pub const NO_KERNEL: u32 = 16;
 
+/// Each run waits on the host for what it has launched.
+pub const WAITS: u32 = 32;
+
+/// Every fourth run allocates and frees in another order than the others.
+pub const VARIES: u32 = 64;
+
+/// A temporary is kept until the next run.
+pub const KEEPS: u32 = 128;
+
 impl Recipe {
     /// The bytes of a recipe, as they lie in the library.
     #[inline]

@@ -23,8 +23,8 @@ pub(crate) struct Instance {
     prepared: Vec<u64>,
     /// The call whose workspace it has.
     call: Option<u64>,
-    /// Where the last workspace was.
-    workspace: Option<u64>,
+    /// The last call that had a workspace, and where that was.
+    last: Option<(u64, u64)>,
     /// Whether work is left that can never be waited for.
     lost: bool,
     delegate: Arc<Prepared>,
@@ -38,7 +38,7 @@ impl Instance {
             stamps: Stamps::default(),
             prepared: Vec::new(),
             call: None,
-            workspace: None,
+            last: None,
             lost: false,
             delegate,
         })
@@ -198,7 +198,10 @@ impl Instance {
                 .storage
                 .allocation
                 .map(|allocation| allocation.number);
-            let can_be_placed = on_device && tensor.offset == 0 && layout.is_like(tensor);
+            let can_be_placed = on_device
+                && tensor.offset == 0
+                && tensor.storage.bytes == layout.reach()
+                && layout.is_like(tensor);
             let allocation = allocation.filter(|allocation| {
                 can_be_placed && !placed.iter().any(|(taken, _)| taken == allocation)
             });
@@ -340,10 +343,10 @@ impl Instance {
         let bytes = usize::try_from(plan.workspace()).unwrap_or(usize::MAX);
         let address = on
             .workspaces
-            .of_call(call.number(), bytes, self.workspace, borrowed)?;
-        if address.is_some() {
+            .of_call(call.number(), bytes, self.last, borrowed)?;
+        if let Some(address) = address {
             self.call = Some(call.number());
-            self.workspace = address;
+            self.last = Some((call.number(), address));
         }
         Ok(address)
     }

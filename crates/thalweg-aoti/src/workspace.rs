@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use thalweg_core::Result;
-use thalweg_cuda::{Lease, Pool, Stream};
+use thalweg_cuda::{Lease, Pool, Stream, Tenant};
 
 use crate::omit::{Rule, omitted};
 
@@ -43,7 +43,7 @@ impl Workspaces {
     }
 
     /// The address of a call's workspace, for work on its stream; `None` if the call has one already that
-    /// is too small. `wish` is where it is best.
+    /// is too small. `last` is the call before that it comes after, and where the workspace was.
     ///
     /// # Errors
     /// If the device's memory is out, or the driver refuses to wait for who had it before.
@@ -51,7 +51,7 @@ impl Workspaces {
         &self,
         call: u64,
         bytes: usize,
-        wish: Option<u64>,
+        last: Option<(u64, u64)>,
         stream: impl FnOnce() -> Stream,
     ) -> Result<Option<u64>> {
         let largest = {
@@ -63,7 +63,8 @@ impl Workspaces {
         };
         // Without the lock, since the driver is called. A call is one thread's.
         let stream = stream();
-        let lease = self.pool.lease(&stream, largest, wish)?;
+        let tenant = Tenant::new(call, &stream, last)?;
+        let lease = self.pool.lease(&stream, largest, &tenant)?;
         let address = lease.address();
         if omitted(Rule::KeepWorkspace) {
             lease.end(&stream)?;

@@ -1,6 +1,7 @@
 //! Memory of a pool for a while, whatever enqueues what uses it.
 
 use std::sync::Arc;
+use std::thread::{self, ThreadId};
 
 use thalweg_core::{Error, Result};
 
@@ -28,19 +29,64 @@ pub struct Lease {
     capture: Option<Arc<CaptureState>>,
 }
 
+/// Who takes a lease.
+///
+/// All of it is about which memory is best. What must be waited for follows from events alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Tenant {
+    pub(crate) place: Place,
+    /// The call before, after which this one comes in any case.
+    last_call: Option<u64>,
+    /// An address where memory is best, because it was there the last time.
+    pub(crate) wish: Option<u64>,
+}
+
+/// A call, by its number, and from where it enqueues: a stream, if it is still the same one, on a thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    call: u64,
+    stream: usize,
+    thread: ThreadId,
+}
+
+impl Tenant {
+    /// A call on a stream, which comes after another call of which it is the continuation, and where the
+    /// memory of that one was.
+    ///
+    /// # Errors
+    /// If it is the default stream of another thread.
+    pub fn new(call: u64, stream: &Stream, last: Option<(u64, u64)>) -> Result<Self> {
+        Ok(Self {
+            place: Place {
+                call,
+                stream: stream.raw()?.addr(),
+                thread: thread::current().id(),
+            },
+            last_call: last.map(|(call, _)| call),
+            wish: last.map(|(_, address)| address),
+        })
+    }
+
+    /// Whether what another has enqueued probably comes before what this one enqueues.
+    pub(crate) fn follows(&self, other: Place) -> bool {
+        Some(other.call) == self.last_call
+            || (other.stream, other.thread) == (self.place.stream, self.place.thread)
+    }
+}
+
 impl Pool {
-    /// Takes memory for what is enqueued on a stream from now on, with arbitrary values at first. `wish` is
-    /// an address where it is best, because it was there the last time.
+    /// Takes memory for what is enqueued on a stream from now on, with arbitrary values at first: memory
+    /// that the tenant's stream need not wait for, if there can be such.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`](thalweg_core::ErrorKind::OutOfMemory) if memory is out, and if the driver
     /// refuses the wait.
-    pub fn lease(&self, stream: &Stream, len: usize, wish: Option<u64>) -> Result<Lease> {
+    pub fn lease(&self, stream: &Stream, len: usize, tenant: &Tenant) -> Result<Lease> {
         let capture = match stream.capture_status()? {
             CaptureStatus::None => None,
             _ => Some(CaptureState::of_stream(stream)?),
         };
-        let buffer = self.take(stream, len, wish)?;
+        let buffer = self.take(stream, len, Some(tenant))?;
         let lease = Lease {
             buffer,
             number: next_number(),
@@ -49,6 +95,7 @@ impl Pool {
         let mut waits = Vec::new();
         let uses = lease.buffer.block().uses();
         uses.open(lease.number, stream.id(), Access::Write, &mut waits)?;
+        uses.set_tenant(tenant);
         // In a capture nothing is ordered yet: each launch of the graph is.
         if lease.capture.is_none()
             && let Err(error) = waits.iter().try_for_each(|event| {

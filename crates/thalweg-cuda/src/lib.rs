@@ -65,7 +65,7 @@ pub use graph::{Graph, GraphExec};
 pub use green::Partition;
 pub use in_flight::InFlight;
 pub use kernel::{Argument, Kernel, Launch, Module};
-pub use lease::Lease;
+pub use lease::{Lease, Tenant};
 #[cfg(any(test, feature = "omissions"))]
 #[doc(hidden)]
 pub use omit::{Omission, Rule, omit};

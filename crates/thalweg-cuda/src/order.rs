@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use thalweg_core::{Result, bail};
 
+use crate::lease::{Place, Tenant};
 use crate::omit::{Rule, omitted};
 use crate::stream::StreamId;
 use crate::sys::EventHandle;
@@ -48,6 +49,8 @@ struct State {
     /// The last work that wrote it, and what has read it since. On each stream the last suffices.
     write: Option<Mark>,
     reads: Vec<Mark>,
+    /// Whose the memory was last, if that was a lease.
+    tenant: Option<Place>,
 }
 
 /// So many marks of readers are kept without looking whether they are over.
@@ -130,7 +133,20 @@ impl Uses {
                 wait(mark, Rule::WriteAfterRead);
             }
         }
+        state.tenant = None;
         Ok(())
+    }
+
+    /// Says whose the memory is, after its use was opened.
+    pub(crate) fn set_tenant(&self, tenant: &Tenant) {
+        self.lock().tenant = Some(tenant.place);
+    }
+
+    /// Whether the last use was a lease that comes before what the tenant enqueues, as far as that can be
+    /// guessed. It is about which memory is best, never about order.
+    pub(crate) fn were_of(&self, tenant: &Tenant) -> bool {
+        let state = self.lock();
+        state.open.is_empty() && state.tenant.is_some_and(|last| tenant.follows(last))
     }
 
     /// Closes a use: it is over after the mark; without one, it is over already.

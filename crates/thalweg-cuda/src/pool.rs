@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_core::{Error, ErrorKind, Result};
 
 use crate::buffer::allocate;
+use crate::lease::Tenant;
 use crate::omit::{Rule, omitted};
 use crate::order::{Access, Mark, Operand, Uses};
 use crate::stream::StreamId;
@@ -112,9 +113,9 @@ impl Pool {
         &self,
         stream: &Stream,
         len: usize,
-        wish: Option<u64>,
+        tenant: Option<&Tenant>,
     ) -> Result<DeviceBuffer> {
-        let block = self.shelf.take(stream, class(len), wish)?;
+        let block = self.shelf.take(stream, class(len), tenant)?;
         let shelf = Arc::downgrade(&self.shelf);
         Ok(DeviceBuffer::of(block.memory, block.uses, shelf, len))
     }
@@ -177,18 +178,24 @@ impl Shelf {
             .push(Block { memory, uses });
     }
 
-    /// A block for use on a stream, once the stream has waited for the block's uses: the one that is
-    /// wished for, if nobody would have to wait that need not.
-    fn take(&self, stream: &Stream, size: usize, wish: Option<u64>) -> Result<Block> {
+    /// A block for use on a stream, once the stream has waited for the block's uses. A tenant rather has
+    /// another block than waits for somebody else.
+    fn take(&self, stream: &Stream, size: usize, tenant: Option<&Tenant>) -> Result<Block> {
         let mut largest = size;
         for _ in 0..SLACK {
             largest = class(largest + 1);
         }
-        if let Some(block) = wish.and_then(|wish| self.take_wished(stream, size..=largest, wish)) {
+        let at_once = |block: &Block| {
+            block.uses.only_on(stream.id())
+                || tenant.is_some_and(|tenant| block.uses.were_of(tenant))
+        };
+        let wish = tenant.and_then(|tenant| tenant.wish);
+        let wished = wish.and_then(|wish| self.take_wished(size..=largest, wish, at_once));
+        if let Some(block) = wished {
             return Ok(block);
         }
         let mut state = self.lock();
-        if let Some(block) = state.find(size..=largest, |block| block.uses.only_on(stream.id())) {
+        if let Some(block) = state.find(size..=largest, at_once) {
             state.statistics.hits += 1;
             return Ok(block);
         }
@@ -206,7 +213,8 @@ impl Shelf {
             .position(Block::is_over)
             .map(|index| (index, true));
         let chosen = chosen.or_else(|| {
-            let waits = |block: &Block| !room || block.may_be_only_on(stream.id());
+            let waits =
+                |block: &Block| !room || (tenant.is_none() && block.may_be_only_on(stream.id()));
             examined.iter().position(waits).map(|index| (index, false))
         });
         let block = chosen.map(|(index, hit)| (examined.remove(index), hit));
@@ -226,26 +234,25 @@ impl Shelf {
         self.make(stream, size)
     }
 
-    /// The block at an address, if its last use is over or comes before what the stream does next.
+    /// The block at an address, if its last use is over or it can be had at once.
     fn take_wished(
         &self,
-        stream: &Stream,
         sizes: std::ops::RangeInclusive<usize>,
         wish: u64,
+        at_once: impl Fn(&Block) -> bool,
     ) -> Option<Block> {
         let mut state = self.lock();
         let block = state.find(sizes, |block| block.memory.address() == wish)?;
-        let at_once = block.uses.only_on(stream.id());
-        // Without the lock, since the driver is called.
-        drop(state);
-        let over = at_once || block.is_over();
-        let mut state = self.lock();
-        if over {
+        if at_once(&block) {
             state.statistics.hits += 1;
             return Some(block);
         }
-        if block.may_be_only_on(stream.id()) {
-            state.statistics.waits += 1;
+        // Without the lock, since the driver is called.
+        drop(state);
+        let over = block.is_over();
+        let mut state = self.lock();
+        if over {
+            state.statistics.hits += 1;
             return Some(block);
         }
         state.put_first(block);

@@ -73,7 +73,7 @@ fn what_is_launched_as_a_graph_is_right_under_every_schedule() {
 }
 
 #[test]
-fn the_third_call_after_the_first_is_recorded_and_launched_from_then_on() {
+fn what_is_the_same_for_the_third_time_is_recorded_and_launched_from_then_on() {
     let sim = session();
     let driver = open();
     let model = chain(3);
@@ -85,7 +85,7 @@ fn the_third_call_after_the_first_is_recorded_and_launched_from_then_on() {
         (sim.calls("cuLaunchKernel"), sim.calls("cuGraphLaunch"))
     };
     let launches = call().0;
-    // The first run waits, and so is no example of the others.
+    // The first run waits, and so is no example of the others; the second is.
     for calls in 2..5 {
         assert_eq!(call(), (calls * launches, 0));
     }
@@ -144,4 +144,181 @@ fn whatever_call_fails_while_graphs_are_used_the_next_is_right() {
             });
         }
     }
+}
+
+fn special(part: u32) -> Model {
+    let recipe = Recipe {
+        parts: part,
+        ..affine(3.0, 1.0)
+    };
+    Model::new(recipe, Form::Named)
+}
+
+#[test]
+fn a_library_that_waits_in_each_run_runs_without() {
+    let sim = session();
+    for graph in [GraphUse::On, GraphUse::Auto] {
+        sim.reset(Config::seeded(1));
+        let driver = open();
+        let model = special(WAITS);
+        let mut method = model.method(&driver).unwrap();
+        for call in 0..8 {
+            let x = numbers(call, &[8, 4]);
+            let options = RunOptions::new().graph(graph);
+            let output = run_with(&mut method, &[&x], &options).unwrap();
+            assert_eq!(output, model.expected(&[&x], 0));
+        }
+        assert_eq!(sim.calls("cuStreamBeginCapture_v2"), 0);
+        drop((method, driver));
+        sim.assert_clean();
+    }
+}
+
+#[test]
+fn a_library_that_allocates_otherwise_than_before_is_not_recorded_and_uses_no_memory_twice() {
+    let model = special(VARIES);
+    on_every_machine(50, |driver| {
+        for graph in [GraphUse::Auto, GraphUse::On] {
+            let mut method = model.method(driver).unwrap();
+            let mut errors = Vec::new();
+            for call in 1..12 {
+                let x = numbers(call, &[8, 4]);
+                let options = RunOptions::new().graph(graph);
+                match run_with(&mut method, &[&x], &options) {
+                    Ok(output) => assert_eq!(output, model.expected(&[&x], 0), "call {call}"),
+                    Err(error) => errors.push((call, error.to_string())),
+                }
+            }
+            match (graph, &errors[..]) {
+                (GraphUse::Auto, []) => {}
+                (GraphUse::On, [(8, error)]) => {
+                    assert!(error.contains("no graph of the call's work"), "{error}");
+                    assert!(error.contains("the run before"), "{error}");
+                }
+                _ => panic!("{graph:?}: {errors:?}"),
+            }
+        }
+    });
+}
+
+#[test]
+fn what_a_library_keeps_is_its_own() {
+    let model = special(KEEPS);
+    on_every_machine(50, |driver| {
+        let program = model.load(driver).unwrap();
+        let mut methods = [0; 2].map(|_| program.method("forward").unwrap());
+        for call in 0..8 {
+            let x = numbers(call, &[8, 4]);
+            for method in &mut methods {
+                let output = run_with(method, &[&x], &as_graph()).unwrap();
+                assert_eq!(output, model.expected(&[&x], 0));
+            }
+        }
+    });
+}
+
+#[test]
+fn threads_record_at_once_while_others_allocate() {
+    let mut model = chain(3);
+    model.sizes = vec![64, 4];
+    model.dynamic = true;
+    on_every_machine(30, |driver| {
+        let program = model.load(driver).unwrap();
+        let device = driver.device(0).unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..6 {
+                let (program, model, device) = (&program, &model, &device);
+                scope.spawn(move || {
+                    let stream = Stream::new(device).unwrap();
+                    for round in 0..3 {
+                        // Each is an instance of its own, whose first calls allocate.
+                        let mut method = program.method("forward").unwrap();
+                        for call in 0..6 {
+                            let rows = 1 + 7 * ((thread + round) % 3) as usize;
+                            let x = numbers(thread + call, &[rows, 4]);
+                            let options = match thread % 3 {
+                                0 => as_graph(),
+                                1 => as_graph().stream(&stream),
+                                _ => RunOptions::new().graph(GraphUse::Off),
+                            };
+                            let output = run_with(&mut method, &[&x], &options).unwrap();
+                            assert_eq!(output, model.expected(&[&x], 0));
+                        }
+                    }
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn a_call_in_the_steady_state_allocates_nothing_and_records_one_event_for_all_its_libraries() {
+    let sim = session();
+    for graph in [GraphUse::On, GraphUse::Off] {
+        for device_outputs in [false, true] {
+            sim.reset(Config::seeded(2));
+            let driver = open();
+            let model = chain(6);
+            let mut method = model.method(&driver).unwrap();
+            let x = numbers(1, &[8, 4]);
+            let mut call = || {
+                let options = RunOptions::new().graph(graph);
+                let options = options.device_outputs(device_outputs);
+                method.run_with(&[(&x).into()], &options).unwrap();
+            };
+            for _ in 0..8 {
+                call();
+            }
+            let before = sim.call_counts();
+            for _ in 0..5 {
+                call();
+            }
+            let count = |name: &str| {
+                let of = |counts: &[(String, u64)]| {
+                    let counts = counts.iter().filter(|(other, _)| other.starts_with(name));
+                    counts.map(|(_, count)| count).sum::<u64>()
+                };
+                of(&sim.call_counts()) - of(&before)
+            };
+            let what = format!("{graph:?}, device outputs: {device_outputs}");
+            for nothing in ["cuMemAlloc", "cuMemFree", "cuMemHostAlloc", "cuEventCreate"] {
+                assert_eq!(count(nothing), 0, "{what}: {nothing}");
+            }
+            // The core's, if the host does not wait, and then one for the workspace.
+            let events = if device_outputs { 10 } else { 0 };
+            assert_eq!(count("cuEventRecord"), events, "{what}");
+            drop((method, driver));
+            sim.assert_clean();
+        }
+    }
+}
+
+#[test]
+fn calls_are_recorded_by_a_caller_with_memory_that_is_the_graphs() {
+    on_every_machine(20, |driver| {
+        let device = driver.device(0).unwrap();
+        let model = chain(3);
+        let program = model.load(driver).unwrap();
+        let mut method = program.method("forward").unwrap();
+        let mut other = program.method("forward").unwrap();
+        let x = numbers(1, &[8, 4]);
+        for _ in 0..3 {
+            run(&mut method, &[&x]).unwrap();
+        }
+        let input = thalweg_cuda::DeviceArray::new(&device, x.view()).unwrap();
+        let stream = Stream::new(&device).unwrap();
+        let capture = thalweg_cuda::Capture::begin(&stream).unwrap();
+        let options = RunOptions::new().stream(&stream).device_outputs(true);
+        let inputs = [input.input().unwrap().into()];
+        method.run_with(&inputs, &options).unwrap();
+        let graph = capture.end().unwrap().instantiate().unwrap();
+        for _ in 0..3 {
+            let mut work = stream.work().unwrap();
+            graph.launch(&mut work).unwrap();
+            work.finish().unwrap();
+            // Others do not have the workspace meanwhile.
+            assert_eq!(run(&mut other, &[&x]).unwrap(), model.expected(&[&x], 0));
+        }
+        stream.synchronize().unwrap();
+    });
 }

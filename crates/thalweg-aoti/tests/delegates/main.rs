@@ -13,7 +13,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use thalweg_aoti::{CudaBackend, NAME};
-use thalweg_aoti_sample::{COUNT, MAGIC, NO_KERNEL, Recipe, TWICE, UNSUPPORTED, WEIGHT};
+use thalweg_aoti_sample::{COUNT, KEEPS, MAGIC, NO_KERNEL, Recipe, TWICE};
+use thalweg_aoti_sample::{UNSUPPORTED, VARIES, WAITS, WEIGHT};
 use thalweg_core::{
     DeviceId, DeviceKind, KernelRegistry, LoadOptions, Method, Program, Result, RunOptions,
     Runtime, Tensor,

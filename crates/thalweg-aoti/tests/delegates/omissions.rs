@@ -3,6 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use thalweg_aoti::{Rule, omit};
+use thalweg_core::GraphUse;
+use thalweg_cuda::{DeviceArray, Stream};
 
 use super::*;
 
@@ -100,4 +102,127 @@ fn outputs_must_be_copied_until_it_is_known_where_they_come_from() {
         Rule::GiveOutputs,
         runs(&Model::new(affine(2.0, 1.0), Form::Named)),
     );
+}
+
+/// Two instances, each on a stream of its own, that nobody waits for.
+fn beside_each_other(driver: &Driver) {
+    let model = Model::new(affine(2.0, 1.0), Form::Named);
+    let device = driver.device(0).unwrap();
+    let program = model.load(driver).unwrap();
+    let x = numbers(1, &[8, 4]);
+    let input = DeviceArray::new(&device, x.view()).unwrap();
+    let mut methods: Vec<_> = (0..2)
+        .map(|_| {
+            let method = program.method("forward").unwrap();
+            (method, Stream::new(&device).unwrap())
+        })
+        .collect();
+    for _ in 0..8 {
+        for (method, stream) in &mut methods {
+            let options = RunOptions::new().graph(GraphUse::On);
+            let options = options.stream(stream).device_outputs(true);
+            let inputs = [input.input().unwrap().into()];
+            method.run_with(&inputs, &options).unwrap();
+        }
+    }
+    for (method, _) in &mut methods {
+        assert_eq!(run(method, &[&x]).unwrap(), model.expected(&[&x], 0));
+    }
+}
+
+#[test]
+fn a_call_must_have_its_workspace_until_it_ends() {
+    is_needed(Rule::KeepWorkspace, beside_each_other);
+}
+
+#[test]
+fn who_has_a_workspace_next_must_wait_for_who_had_it() {
+    is_needed(Rule::HandOnWorkspace, beside_each_other);
+}
+
+#[test]
+fn a_run_that_differs_must_have_no_more_of_the_workspace() {
+    let recipe = Recipe {
+        parts: VARIES,
+        ..affine(3.0, 1.0)
+    };
+    let model = Model::new(recipe, Form::Named);
+    is_needed(Rule::HoldAgainstPlan, |driver| {
+        let mut method = model.method(driver).unwrap();
+        for _ in 0..8 {
+            let x = numbers(1, &[8, 4]);
+            let options = RunOptions::new().graph(GraphUse::Off);
+            let output = run_with(&mut method, &[&x], &options).unwrap();
+            assert_eq!(output, model.expected(&[&x], 0));
+        }
+    });
+}
+
+#[test]
+fn a_graph_must_not_be_launched_for_memory_that_is_elsewhere() {
+    let model = Model::new(affine(2.0, 1.0), Form::Named);
+    is_needed(Rule::StampAddresses, |driver| {
+        let device = driver.device(0).unwrap();
+        let mut method = model.method(driver).unwrap();
+        let (x, y) = (numbers(1, &[8, 4]), numbers(2, &[8, 4]));
+        let arrays = [&x, &y].map(|x| DeviceArray::new(&device, x.view()).unwrap());
+        for call in 0..20 {
+            let (x, array) = [(&x, &arrays[0]), (&y, &arrays[1])][call / 8 % 2];
+            let options = RunOptions::new().graph(GraphUse::On);
+            let outputs = method
+                .run_with(&[array.input().unwrap().into()], &options)
+                .unwrap();
+            let output = outputs.tensor(0).unwrap();
+            assert_eq!(output.data::<f32>().unwrap(), model.expected(&[x], 0));
+        }
+    });
+}
+
+#[test]
+fn a_graph_must_not_be_launched_for_a_workspace_that_is_elsewhere() {
+    let model = Model::new(affine(2.0, 1.0), Form::Named);
+    is_needed(Rule::StampWorkspace, |driver| {
+        let device = driver.device(0).unwrap();
+        let program = model.load(driver).unwrap();
+        let x = numbers(1, &[8, 4]);
+        let input = DeviceArray::new(&device, x.view()).unwrap();
+        let mut methods = [0; 3].map(|_| program.method("forward").unwrap());
+        let streams = [0; 3].map(|_| Stream::new(&device).unwrap());
+        let mut call = |which: usize| {
+            let options = RunOptions::new().graph(GraphUse::On);
+            let options = options.stream(&streams[which]).device_outputs(true);
+            let inputs = [input.input().unwrap().into()];
+            methods[which].run_with(&inputs, &options).unwrap();
+        };
+        // As long as the host waits, some have the same workspace.
+        for _ in 0..7 {
+            for which in 0..3 {
+                call(which);
+                streams[which].synchronize().unwrap();
+            }
+        }
+        for _ in 0..3 {
+            (0..3).for_each(&mut call);
+        }
+        for method in &mut methods {
+            assert_eq!(run(method, &[&x]).unwrap(), model.expected(&[&x], 0));
+        }
+    });
+}
+
+#[test]
+fn what_no_graph_can_hold_must_not_be_put_off() {
+    let recipe = Recipe {
+        parts: WAITS,
+        ..affine(2.0, 1.0)
+    };
+    let model = Model::new(recipe, Form::Named);
+    is_needed(Rule::OnlyWhatGraphsHold, |driver| {
+        let mut method = model.method(driver).unwrap();
+        for _ in 0..8 {
+            let x = numbers(1, &[8, 4]);
+            let options = RunOptions::new().graph(GraphUse::On);
+            run_with(&mut method, &[&x], &options).unwrap();
+        }
+    });
 }
