@@ -10,6 +10,7 @@ mod devices;
 mod faults;
 mod graphs;
 mod handing;
+mod leases;
 mod loss;
 mod omissions;
 mod order;
