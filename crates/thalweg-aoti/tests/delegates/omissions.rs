@@ -196,9 +196,9 @@ fn a_graph_must_not_be_launched_for_a_workspace_that_is_elsewhere() {
         };
         // As long as the host waits, some have the same workspace.
         for _ in 0..7 {
-            for which in 0..3 {
+            for (which, stream) in streams.iter().enumerate() {
                 call(which);
-                streams[which].synchronize().unwrap();
+                stream.synchronize().unwrap();
             }
         }
         for _ in 0..3 {
