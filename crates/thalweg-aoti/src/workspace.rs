@@ -24,6 +24,8 @@ pub(crate) struct Workspaces {
 struct State {
     /// The most that a library needs.
     largest: usize,
+    /// Whether that has grown since a workspace was made.
+    has_grown: bool,
     /// By the numbers of calls that are not over.
     calls: Vec<(u64, Lease)>,
 }
@@ -39,6 +41,7 @@ impl Workspaces {
     /// Takes note of what a library needs.
     pub(crate) fn needs(&self, bytes: usize) {
         let state = &mut *self.lock();
+        state.has_grown |= bytes > state.largest;
         state.largest = state.largest.max(bytes);
     }
 
@@ -54,14 +57,19 @@ impl Workspaces {
         last: Option<(u64, u64)>,
         stream: impl FnOnce() -> Stream,
     ) -> Result<Option<u64>> {
-        let largest = {
-            let state = self.lock();
+        let (largest, has_grown) = {
+            let mut state = self.lock();
             if let Some((_, lease)) = state.calls.iter().find(|(number, _)| *number == call) {
                 return Ok((lease.len() >= bytes).then(|| lease.address()));
             }
-            state.largest.max(bytes)
+            let has_grown = std::mem::take(&mut state.has_grown);
+            (state.largest.max(bytes), has_grown)
         };
         // Without the lock, since the driver is called. A call is one thread's.
+        if has_grown {
+            // Smaller workspaces, and what first runs have allocated one by one, are of no more use.
+            self.pool.trim();
+        }
         let stream = stream();
         let tenant = Tenant::new(call, &stream, last)?;
         let lease = self.pool.lease(&stream, largest, &tenant)?;

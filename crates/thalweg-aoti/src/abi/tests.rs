@@ -377,6 +377,46 @@ fn what_is_recorded_must_be_what_was_planned_and_nothing_that_graphs_cannot_hold
 }
 
 #[test]
+fn a_library_learns_whether_its_stream_is_captured() {
+    in_a_call(|session| {
+        let status = || {
+            let mut status = 7;
+            // SAFETY: the stream is there, and a place for the answer.
+            let code =
+                unsafe { runtime::cudaStreamIsCapturing(session.raw_stream, &raw mut status) };
+            (code, status)
+        };
+        assert_eq!(status(), (0, 0));
+        let capture = thalweg_cuda::Capture::begin(session.stream).unwrap();
+        session.begin_run(Course::unknown(), true);
+        assert_eq!(status(), (0, 1));
+        assert_eq!(runtime::cudaGetLastError(), 0);
+        session.end_run(Vec::new());
+        capture.end().unwrap();
+        assert_eq!(status(), (0, 0));
+    });
+}
+
+#[test]
+fn what_a_library_frees_while_it_is_recorded_is_freed_and_there_is_no_graph() {
+    in_a_call(|session| {
+        let mut pointer = 0;
+        // SAFETY: a place for the address.
+        assert_eq!(unsafe { runtime::cudaMalloc(&raw mut pointer, 64) }, 0);
+        let capture = thalweg_cuda::Capture::begin(session.stream).unwrap();
+        session.begin_run(Course::unknown(), true);
+        // SAFETY: what was allocated, once.
+        let freed = session.call("run", || unsafe { runtime::cudaFree(pointer) });
+        let error = freed.unwrap_err().to_string();
+        assert!(error.contains("`cudaFree` cannot be a part"), "{error}");
+        session.end_run(Vec::new());
+        // The capture itself is whole.
+        capture.end().unwrap();
+        session.call("run", || 0).unwrap();
+    });
+}
+
+#[test]
 fn the_last_error_of_the_runtime_is_kept_until_it_is_asked_for() {
     in_a_call(|_| {
         let mut pointer = 0;

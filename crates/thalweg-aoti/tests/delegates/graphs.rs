@@ -322,3 +322,25 @@ fn calls_are_recorded_by_a_caller_with_memory_that_is_the_graphs() {
         stream.synchronize().unwrap();
     });
 }
+
+#[test]
+fn nothing_is_left_of_what_first_runs_have_allocated_but_one_workspace() {
+    let sim = session();
+    let driver = open();
+    let mut model = chain(4);
+    model.sizes = vec![1000, 64];
+    let mut method = model.method(&driver).unwrap();
+    sim.drain();
+    let before = sim.used_memory(0);
+    let x = numbers(1, &[1000, 64]);
+    for _ in 0..8 {
+        run_with(&mut method, &[&x], &as_graph()).unwrap();
+    }
+    sim.drain();
+    // Two temporaries at a time, of which each delegate has as many.
+    let bytes = 2 * 4 * 64_000;
+    let held = sim.used_memory(0) - before;
+    assert!((bytes..bytes * 9 / 8).contains(&held), "{held}");
+    drop((method, driver));
+    sim.assert_clean();
+}

@@ -192,6 +192,34 @@ fn whatever_call_of_the_driver_fails_nothing_is_left_behind() {
 }
 
 #[test]
+fn whatever_call_of_the_driver_fails_while_graphs_are_used_the_next_is_right() {
+    let Some(case) = case("et1.5.1-kv_decode") else {
+        return;
+    };
+    let sim = Sim::session(Config::seeded(0));
+    let inputs = &case.runs("forward")[0];
+    let scenario = |_: &Sim| -> Result<()> {
+        let driver = Driver::open(Some(Sim::path()))?;
+        let program = case.load(&driver)?;
+        let mut method = program.method("forward")?;
+        let inputs: Vec<_> = inputs.iter().map(Into::into).collect();
+        let options = RunOptions::new().graph(GraphUse::On);
+        let mut failed = None;
+        for _ in 0..8 {
+            if let Err(error) = method.run_with(&inputs, &options) {
+                let before = failed.replace(error);
+                assert!(before.is_none(), "{before:?}, and then {failed:?}");
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    };
+    sim.for_each_fault(&Config::seeded(4), scenario, |fault, result, reports| {
+        assert!(reports.is_empty(), "{fault:?} ({result:?}): {reports:#?}");
+        assert!(fault.is_some() || result.is_ok(), "{result:?}");
+    });
+}
+
+#[test]
 fn an_error_says_which_function_failed() {
     let Some(case) = case("et1.5.1-mlp") else {
         return;
