@@ -156,6 +156,14 @@ impl Instance {
     /// A whole call, on a stream. `is_told`: there will be a stream at its end, too.
     fn run(&mut self, call: &mut Call<'_>, handle: StreamHandle, is_told: bool) -> Result<()> {
         let loaded = self.loaded.clone();
+        let apart = match omitted(Rule::OneStream) {
+            true => Some(Stream::new(loaded.device())?),
+            false => None,
+        };
+        let handle = match &apart {
+            Some(stream) => StreamHandle(stream.raw()?.expose_provenance()),
+            None => handle,
+        };
         // Where the host has an argument, what is enqueued for it is known to its buffers.
         let lent = OnceCell::new();
         let mut work = LateWork {
@@ -180,7 +188,8 @@ impl Instance {
     /// copied between the host and the device for it, and nothing waits.
     fn can_be_put_off(&self, call: &Call<'_>, loaded: &Loaded) -> Result<bool> {
         let count = loaded.bindings.len();
-        if call.argument_count() != count || !self.scratch.lasts() {
+        let elsewhere = omitted(Rule::OneStream);
+        if call.argument_count() != count || !self.scratch.lasts() || elsewhere {
             return Ok(false);
         }
         for index in 0..count {

@@ -4,6 +4,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Rule {
+    /// All engines of a call are on its stream, rather than each on one of its own.
+    OneStream,
     /// A context gets other shapes once nothing that it enqueued is running any more.
     ReshapeAfterUse,
     /// Scratch is replaced once nothing uses it any more.

@@ -1,7 +1,7 @@
 //! Delegates as a part of graphs.
 
-use thalweg_core::GraphUse;
-use thalweg_cuda::Stream;
+use thalweg_core::{Device as _, GraphUse, Output, StreamHandle};
+use thalweg_cuda::{Capture, DeviceArray, Stream};
 
 use super::*;
 
@@ -343,4 +343,67 @@ fn nothing_is_left_of_what_first_runs_have_allocated_but_one_workspace() {
     assert!((bytes..bytes * 9 / 8).contains(&held), "{held}");
     drop((method, driver));
     sim.assert_clean();
+}
+
+/// Records a call, while another instance's call is in flight, and launches it.
+pub(super) fn is_recorded_by_the_caller(driver: &Driver) {
+    let model = chain(3);
+    let program = model.load(driver).unwrap();
+    let device = driver.device(0).unwrap();
+    let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let x = numbers(1, &[8, 4]);
+    let array = DeviceArray::new(&device, x.view()).unwrap();
+    let expected = model.expected(&[&x], 0);
+    let here = RunOptions::new().device_outputs(true);
+    let mut methods = [(); 2].map(|()| program.method("forward").unwrap());
+    for method in &mut methods {
+        // Before a library has run, nobody knows what it does.
+        let capture = Capture::begin(&stream).unwrap();
+        let input = array.input().unwrap();
+        let options = here.clone().stream(&stream);
+        let error = method.run_with(&[input.into()], &options).unwrap_err();
+        assert!(
+            error.to_string().contains("no call like this one"),
+            "{error}"
+        );
+        drop(capture);
+        assert_eq!(run(method, &[&x]).unwrap(), expected);
+    }
+    let [method, another] = &mut methods;
+    let input = array.input().unwrap();
+    let options = here.clone().stream(&other);
+    another.run_with(&[input.into()], &options).unwrap();
+    let capture = Capture::begin(&stream).unwrap();
+    let input = array.input().unwrap();
+    let options = here.stream(&stream);
+    let outputs = method.run_with(&[input.into()], &options).unwrap();
+    let Output::Device(output) = outputs.get(0).unwrap() else {
+        panic!("it is on the host");
+    };
+    let (address, len) = (output.address(), output.len());
+    let graph = capture.end().unwrap().instantiate().unwrap();
+    for _ in 0..3 {
+        let mut work = stream.work().unwrap();
+        graph.launch(&mut work).unwrap();
+        // It has memory of its own for temporaries, so that other calls can be in flight.
+        let input = array.input().unwrap();
+        let options = RunOptions::new().device_outputs(true).stream(&other);
+        another.run_with(&[input.into()], &options).unwrap();
+        work.finish().unwrap().synchronize().unwrap();
+        let mut numbers = vec![0f32; len / 4];
+        let handle = StreamHandle(stream.raw().unwrap().expose_provenance());
+        // SAFETY: there is room for as many bytes in ordinary memory, which the driver has written when
+        // this returns.
+        unsafe {
+            let to = numbers.as_mut_ptr().cast();
+            device.download(to, address, len, handle).unwrap();
+        }
+        assert_eq!(numbers, expected);
+        assert_eq!(run(method, &[&x]).unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_library_is_a_part_of_a_graph_that_the_caller_records() {
+    on_every_machine(100, is_recorded_by_the_caller);
 }

@@ -7,11 +7,13 @@ mod faults;
 mod graphs;
 mod omissions;
 mod refusals;
+#[path = "../sample/mod.rs"]
+mod sample;
 mod sharing;
 
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
+use sample::{library, named_payload, session};
 use thalweg_aoti::{CudaBackend, NAME};
 use thalweg_aoti_sample::{COUNT, KEEPS, MAGIC, NO_KERNEL, Recipe, TWICE};
 use thalweg_aoti_sample::{UNSUPPORTED, VARIES, WAITS, WEIGHT};
@@ -22,7 +24,7 @@ use thalweg_core::{
 use thalweg_cuda::Driver;
 use thalweg_format::ShapeDynamism;
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
-use thalweg_simgpu::{Config, KernelFault, Launch, Sim};
+use thalweg_simgpu::{Config, Sim};
 
 const UPLOAD: &str = "et_copy::_h2d_copy.out";
 const DOWNLOAD: &str = "et_copy::_d2h_copy.out";
@@ -277,62 +279,6 @@ impl Model {
     }
 }
 
-/// A payload as ExecuTorch 1.5 writes it.
-fn named_payload(library: &str, constants: &[(&str, String, Vec<f32>)]) -> Vec<u8> {
-    let text = |text: &str| [&(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
-    let mut bytes = [b"ETCUDAFQN3", &*text(library)].concat();
-    bytes.extend((constants.len() as u32).to_le_bytes());
-    for (name, storage, values) in constants {
-        bytes.extend(text(name));
-        bytes.extend(text(storage));
-        bytes.extend((values.len() as u64 * 4).to_le_bytes());
-        bytes.extend(6i32.to_le_bytes());
-        bytes.extend(1i32.to_le_bytes());
-        bytes.extend(0i64.to_le_bytes());
-        bytes.extend(1u32.to_le_bytes());
-        bytes.extend((values.len() as i64).to_le_bytes());
-        bytes.extend(1i64.to_le_bytes());
-    }
-    bytes
-}
-
-/// The library that follows a recipe.
-fn library(recipe: &Recipe) -> Vec<u8> {
-    static LIBRARY: OnceLock<Vec<u8>> = OnceLock::new();
-    let library = LIBRARY.get_or_init(|| std::fs::read(library_path()).unwrap());
-    let places = library.windows(MAGIC.len()).enumerate();
-    // The text is in the library's code, too, where nothing reads it.
-    let places: Vec<_> = places
-        .filter(|(place, bytes)| {
-            *bytes == MAGIC && library[place + 16..].starts_with(&1f32.to_ne_bytes())
-        })
-        .map(|(place, _)| place)
-        .collect();
-    let [place] = places[..] else {
-        panic!("the library has {} recipes", places.len());
-    };
-    let mut library = library.clone();
-    let recipe = recipe.bytes();
-    library[place..place + recipe.len()].copy_from_slice(&recipe);
-    library
-}
-
-/// Where cargo puts the library: beside the test.
-fn library_path() -> PathBuf {
-    let program = std::env::current_exe().unwrap();
-    let places = program.ancestors().skip(1).take(3);
-    let found = places
-        .flat_map(|place| [place.join("deps"), place.to_owned()])
-        .map(|place| place.join("libthalweg_aoti_sample.so"))
-        .find(|path| path.is_file());
-    found.unwrap_or_else(|| {
-        panic!(
-            "no libthalweg_aoti_sample.so beside {}; `cargo build -p thalweg-aoti-sample` makes it",
-            program.display()
-        )
-    })
-}
-
 fn load(backend: &CudaBackend, driver: &Driver, bytes: Vec<u8>) -> Result<Program> {
     load_with(backend, driver, bytes, &LoadOptions::new())
 }
@@ -352,67 +298,6 @@ fn load_with(
         runtime = runtime.device(Arc::new(driver.device(ordinal)?));
     }
     runtime.build().load_bytes(bytes, options)
-}
-
-/// A session whose machines know the library's kernels.
-fn session() -> Sim {
-    type Result = std::result::Result<(), KernelFault>;
-    fn count(launch: &Launch<'_>, index: usize) -> std::result::Result<usize, KernelFault> {
-        Ok(launch.argument::<i64>(index)? as usize)
-    }
-    fn affine(launch: &Launch<'_>) -> Result {
-        let count = count(launch, 2)?;
-        let (scale, shift) = (launch.argument::<f32>(3)?, launch.argument::<f32>(4)?);
-        let from = launch.read::<f32>(launch.argument(1)?, count)?;
-        let to = launch.write::<f32>(launch.argument(0)?, count)?;
-        to.iter_mut()
-            .zip(from)
-            .for_each(|(to, from)| *to = scale * from + shift);
-        Ok(())
-    }
-    fn add(launch: &Launch<'_>) -> Result {
-        let count = count(launch, 2)?;
-        let from = launch.read::<f32>(launch.argument(1)?, count)?;
-        let to = launch.update::<f32>(launch.argument(0)?, count)?;
-        to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
-        Ok(())
-    }
-    fn add_row(launch: &Launch<'_>) -> Result {
-        let count = count(launch, 2)?;
-        let len = launch.argument::<f32>(3)? as usize;
-        let row = launch.read::<f32>(launch.argument(1)?, len)?;
-        let to = launch.update::<f32>(launch.argument(0)?, count)?;
-        to.iter_mut()
-            .zip(row.iter().cycle())
-            .for_each(|(to, from)| *to += from);
-        Ok(())
-    }
-    fn add_one(launch: &Launch<'_>) -> Result {
-        launch.update::<f32>(launch.argument(0)?, 1)?[0] += 1.0;
-        Ok(())
-    }
-    fn add_first(launch: &Launch<'_>) -> Result {
-        let count = count(launch, 2)?;
-        let first = launch.read::<f32>(launch.argument(1)?, 1)?[0];
-        let to = launch.update::<f32>(launch.argument(0)?, count)?;
-        to.iter_mut().for_each(|to| *to += first);
-        Ok(())
-    }
-    fn copy(launch: &Launch<'_>) -> Result {
-        let count = count(launch, 2)?;
-        let from = launch.read::<f32>(launch.argument(1)?, count)?;
-        let to = launch.write::<f32>(launch.argument(0)?, count)?;
-        to.copy_from_slice(from);
-        Ok(())
-    }
-    let sim = Sim::session(Config::seeded(0));
-    sim.register_kernel("affine", &[8, 8, 8, 4, 4], affine);
-    sim.register_kernel("add", &[8, 8, 8], add);
-    sim.register_kernel("add_row", &[8, 8, 8, 4], add_row);
-    sim.register_kernel("add_one", &[8, 8], add_one);
-    sim.register_kernel("add_first", &[8, 8, 8], add_first);
-    sim.register_kernel("copy", &[8, 8, 8], copy);
-    sim
 }
 
 /// Numbers from `start` on.
