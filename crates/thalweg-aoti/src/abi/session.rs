@@ -122,8 +122,14 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// Does something with the work of this call.
+    /// Does something with the work of this call. A graph cannot hold it: the work would be that of whoever
+    /// records it.
     pub(crate) fn with_work<T>(&self, f: impl FnOnce(&mut Work<'c>) -> Result<T>) -> Result<T> {
+        self.not_in_graphs("work on buffers")?;
+        self.in_work(f)
+    }
+
+    fn in_work<T>(&self, f: impl FnOnce(&mut Work<'c>) -> Result<T>) -> Result<T> {
         let mut work = self.work.borrow_mut();
         match &mut *work {
             Some(work) => f(work),
@@ -257,7 +263,7 @@ impl<'c> Session<'c> {
             );
         }
         let len = usize::try_from(bytes.max(1)).unwrap_or(usize::MAX);
-        let buffer = self.with_work(|work| work.allocate(self.pool, len))?;
+        let buffer = self.in_work(|work| work.allocate(self.pool, len))?;
         Ok(Storage::of_device(buffer, self.device.ordinal()))
     }
 
