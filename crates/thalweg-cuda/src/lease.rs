@@ -96,15 +96,15 @@ impl Pool {
         let uses = lease.buffer.block().uses();
         uses.open(lease.number, stream.id(), Access::Write, &mut waits)?;
         uses.set_tenant(tenant);
-        // In a capture nothing is ordered yet: each launch of the graph is.
-        if lease.capture.is_none()
-            && let Err(error) = waits.iter().try_for_each(|event| {
-                // If the stream does not wait, the host can; after that, the order is right as well.
-                stream
-                    .wait_handle(event)
-                    .or_else(|error| event.synchronize().map_err(|_| error))
-            })
-        {
+        let waited = waits.iter().try_for_each(|event| match lease.capture {
+            // A graph cannot wait for what is not in it, and its launches may be the caller's to order.
+            Some(_) => event.synchronize(),
+            // If the stream does not wait, the host can; after that, the order is right as well.
+            None => stream
+                .wait_handle(event)
+                .or_else(|error| event.synchronize().map_err(|_| error)),
+        });
+        if let Err(error) = waited {
             // Nothing has used it.
             uses.close(lease.number, None);
             return Err(error);
@@ -136,13 +136,11 @@ impl Lease {
     /// If that cannot be recorded. The stream was drained then, or, if the driver did not let it be, the
     /// memory is never freed.
     pub fn end(self, stream: &Stream) -> Result<()> {
-        let block = self.buffer.block();
-        if let Some(capture) = &self.capture {
-            let operand: Arc<dyn Operand> = block.clone();
-            block.uses().close(self.number, None);
-            capture.add([(operand, Access::Write)].into_iter(), Vec::new());
+        if self.capture.is_some() {
+            self.give_to_graph();
             return Ok(());
         }
+        let block = self.buffer.block();
         match record(stream) {
             Ok(event) => {
                 let stream = stream.id();
@@ -163,6 +161,19 @@ impl Lease {
 
     /// Gives the memory back, of which the host knows that nothing uses it any more.
     pub fn end_over(self) {
+        // What is captured has not even begun.
+        if self.capture.is_some() {
+            return self.give_to_graph();
+        }
         self.buffer.block().uses().close_over(self.number);
+    }
+
+    fn give_to_graph(self) {
+        let block = self.buffer.block();
+        block.uses().close(self.number, None);
+        if let Some(capture) = &self.capture {
+            let operand: Arc<dyn Operand> = block.clone();
+            capture.add([(operand, Access::Write)].into_iter(), Vec::new());
+        }
     }
 }

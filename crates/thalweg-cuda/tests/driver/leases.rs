@@ -162,3 +162,42 @@ fn an_end_that_cannot_be_recorded_is_waited_for() {
     });
     sim.assert_clean();
 }
+
+#[test]
+fn what_is_captured_has_its_memory_as_long_as_the_graph() {
+    on_every_machine(50, 1, |driver| {
+        let device = driver.device(0).unwrap();
+        let pool = Pool::new(&device);
+        let streams = [0; 2].map(|_| Stream::new(&device).unwrap());
+        // Somebody has used it, who may not be done.
+        let before = lease(&pool, &streams[1], 1, &mut None);
+        scribble(driver, &before, &streams[1]);
+        let address = before.address();
+        let mut last = Some((1, address));
+        before.end(&streams[1]).unwrap();
+        let raw = streams[0].raw().unwrap();
+        let capture = thalweg_cuda::Capture::begin(&streams[0]).unwrap();
+        // SAFETY: the stream lives until the end.
+        let lent = unsafe { Stream::borrow(&device, raw) };
+        for over in [false, true] {
+            let lease = lease(&pool, &lent, 2, &mut last);
+            scribble(driver, &lease, &lent);
+            match over {
+                false => lease.end(&lent).unwrap(),
+                true => lease.end_over(),
+            }
+        }
+        let graph = capture.end().unwrap().instantiate().unwrap();
+        for call in 3..6 {
+            let mut work = streams[0].work().unwrap();
+            graph.launch(&mut work).unwrap();
+            work.finish().unwrap();
+            let other = lease(&pool, &streams[1], call, &mut Some((1, address)));
+            scribble(driver, &other, &streams[1]);
+            other.end(&streams[1]).unwrap();
+        }
+        for stream in &streams {
+            stream.synchronize().unwrap();
+        }
+    });
+}
