@@ -287,13 +287,6 @@ impl Call<'_> {
         is_over(self.devices, device)
     }
 
-    /// Whether the caller records the call's stream on a device: what is asked for there runs at any time
-    /// after the call, as often as the caller says, with the memory that it has now.
-    pub fn is_recorded(&self, device: DeviceId) -> bool {
-        let mut devices = self.devices.iter();
-        devices.any(|state| state.device.id() == device && state.is_recorded())
-    }
-
     /// The stream that the caller chose on a device, for a method that has no memory there. Nothing
     /// but the delegate knows of what it does on it, so that this must be over when the delegate
     /// returns.

@@ -367,7 +367,9 @@ pub(super) fn is_recorded_by_the_caller(driver: &Driver) {
             "{error}"
         );
         drop(capture);
-        assert_eq!(run(method, &[&x]).unwrap(), expected);
+        for _ in 0..2 {
+            assert_eq!(run(method, &[&x]).unwrap(), expected);
+        }
     }
     let [method, another] = &mut methods;
     let input = array.input().unwrap();
