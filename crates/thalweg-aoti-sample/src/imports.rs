@@ -49,14 +49,6 @@ unsafe extern "C" {
         line: u32,
         message: *const c_char,
     );
-    pub(crate) fn aoti_torch_cuda_sort_stable(
-        tensor: Tensor,
-        stable: *mut i32,
-        dimension: i64,
-        descending: i32,
-        values: *mut Tensor,
-        indices: *mut Tensor,
-    ) -> i32;
 
     pub(crate) fn cudaMalloc(data: *mut *mut c_void, len: usize) -> c_int;
     pub(crate) fn cudaFree(data: *mut c_void) -> c_int;
@@ -66,6 +58,7 @@ unsafe extern "C" {
         len: usize,
         kind: c_int,
     ) -> c_int;
+    pub(crate) fn cudaGraphLaunch(graph: *mut c_void, stream: Stream) -> c_int;
     pub(crate) fn cudaGetDevice(device: *mut c_int) -> c_int;
     pub(crate) fn cudaEventCreate(event: *mut *mut c_void) -> c_int;
     pub(crate) fn cudaEventRecord(event: *mut c_void, stream: Stream) -> c_int;

@@ -1,12 +1,13 @@
 //! The backend: the driver, and what is loaded.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use thalweg_core::{Backend, BackendOptions, Delegate, DelegateSpec, Result, bail, ensure};
 use thalweg_cuda::{Device, Driver, Pool, Stream};
 
-use crate::abi::Table;
+use crate::abi::{Operators, Table};
 use crate::compiled::Compiled;
 use crate::constants::Storages;
 use crate::delegate::LibraryDelegate;
@@ -40,12 +41,15 @@ struct Inner {
     libraries: Shared<(usize, usize, i32), Compiled>,
     storages: Arc<Storages>,
     system: System,
+    seed: u64,
 }
 
 /// What everything on one device shares.
 pub(crate) struct OnDevice {
     pub(crate) device: Device,
     pub(crate) table: Arc<Table>,
+    /// What the operators have that are not in libraries.
+    pub(crate) operators: Operators,
     /// For memory that is not needed for long.
     pub(crate) pool: Pool,
     /// For temporaries, of the same pool.
@@ -55,11 +59,21 @@ pub(crate) struct OnDevice {
 }
 
 impl CudaBackend {
-    /// The backend, on the devices of a driver.
+    /// The backend, on the devices of a driver. Random numbers are others each time.
     ///
     /// # Errors
     /// If the driver has not all functions that compiled libraries, or what they are given, call.
     pub fn new(driver: &Driver) -> Result<Self> {
+        // The standard library takes its keys from the system.
+        Self::with_seed(driver, RandomState::new().hash_one(()))
+    }
+
+    /// The same, with random numbers that follow from a seed: as long as its calls come in the same
+    /// order, programs get the same numbers. Each device has others.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_seed(driver: &Driver, seed: u64) -> Result<Self> {
         Ok(Self(Arc::new(Inner {
             driver: driver.clone(),
             table: Arc::new(Table::of(driver)?),
@@ -67,6 +81,7 @@ impl CudaBackend {
             libraries: Shared::default(),
             storages: Arc::default(),
             system: System::default(),
+            seed,
         })))
     }
 }
@@ -121,11 +136,31 @@ impl Inner {
             table: self.table.clone(),
             workspaces: Workspaces::new(&pool),
             pool,
+            operators: Operators::new(seed_of(self.seed, ordinal)),
             idle: Stream::new(&device)?,
             device,
         });
         devices.insert(made.device.ordinal(), made.clone());
         Ok(made)
+    }
+}
+
+/// A seed for each device.
+fn seed_of(seed: u64, ordinal: usize) -> u64 {
+    /// An odd number without a pattern: the golden ratio's.
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    seed.wrapping_add(STEP.wrapping_mul(ordinal as u64))
+}
+
+impl Drop for OnDevice {
+    /// Whoever used it has waited for what it did.
+    fn drop(&mut self) {
+        // What fails once may work the second time.
+        match self.device.enter().or_else(|_| self.device.enter()) {
+            Ok(_current) => self.operators.unload(&self.table),
+            // What was in the context is gone.
+            Err(error) => tracing::debug!("kernels are not unloaded: {error}"),
+        }
     }
 }
 

@@ -44,7 +44,15 @@ impl Compiled {
     /// Begins to call the library, with what it does on a stream.
     pub(crate) fn session<'c>(&'c self, stream: &'c Stream) -> Result<Session<'c>> {
         let on = &self.on;
-        Session::new(&on.device, &on.table, &self.modules, &on.pool, stream)
+        let (device, table) = (&on.device, &on.table);
+        Session::new(
+            device,
+            table,
+            &self.modules,
+            &on.operators,
+            &on.pool,
+            stream,
+        )
     }
 }
 

@@ -35,6 +35,9 @@ mod payload;
 mod shared;
 mod workspace;
 
+#[cfg(any(test, feature = "probe"))]
+#[doc(hidden)]
+pub use abi::{Packing, Probe, Probed};
 pub use backend::{CudaBackend, NAME};
 #[cfg(any(test, feature = "omissions"))]
 #[doc(hidden)]

@@ -78,7 +78,7 @@ mod worker;
 
 pub use config::Config;
 pub use fault::Fault;
-pub use launch::{KernelFault, Launch};
+pub use launch::{KernelFault, Launch, Plain};
 pub use report::{Report, ReportKind, Site};
 pub use schedule::Mode;
 pub use sim::{FaultRun, Sim};

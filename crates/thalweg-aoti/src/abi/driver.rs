@@ -86,6 +86,9 @@ table! {
     event_elapsed = "cuEventElapsedTime"(*mut f32, Handle, Handle);
     context_synchronize = "cuCtxSynchronize"();
     device_count = "cuDeviceGetCount"(*mut c_int);
+    device_name = "cuDeviceGetName"(*mut c_char, c_int, c_int);
+    device_identity = "cuDeviceGetUuid_v2"(*mut [u8; 16], c_int);
+    device_memory = "cuDeviceTotalMem_v2"(*mut usize, c_int);
     device_attribute = "cuDeviceGetAttribute"(*mut c_int, c_int, c_int);
     pointer_attribute = "cuPointerGetAttribute"(*mut c_void, c_int, u64);
     module_load = "cuModuleLoadData"(*mut Handle, *const c_void);

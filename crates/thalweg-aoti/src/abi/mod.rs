@@ -17,6 +17,16 @@ mod guards;
 mod load;
 mod modules;
 mod numbers;
+mod ops;
+#[cfg(any(test, feature = "probe"))]
+#[allow(
+    unreachable_pub,
+    missing_docs,
+    clippy::missing_errors_doc,
+    reason = "public for tests, where there is the feature"
+)]
+mod probe;
+mod properties;
 mod provided;
 mod runtime;
 mod session;
@@ -31,6 +41,9 @@ pub(crate) use course::{Course, Plan, Ran};
 pub(crate) use driver::Table;
 pub(crate) use load::load;
 pub(crate) use modules::Modules;
+pub(crate) use ops::Operators;
+#[cfg(any(test, feature = "probe"))]
+pub use probe::{Packing, Probe, Probed};
 pub(crate) use provided::provided;
 pub(crate) use session::Session;
 pub(crate) use stream::borrow;

@@ -2,7 +2,8 @@
 
 use thalweg_cuda::Driver;
 
-use super::{driver, guards, numbers, runtime, tensors, unsupported};
+use super::ops::{products, random, sort};
+use super::{driver, guards, numbers, properties, runtime, tensors, unsupported};
 use crate::loader::Provided;
 
 /// What a library is given for a name that it imports. What is of the driver is given as that driver
@@ -21,7 +22,6 @@ macro_rules! functions {
             let function: *const () = match name {
                 $($(stringify!($name) => $module::$name as *const (),)*)*
                 _ => return unsupported::find(name)
-                    .or_else(|| unsupported::find_of_runtime(name))
                     .map(|function| (function as *const ()).expose_provenance()),
             };
             Some(function.expose_provenance())
@@ -116,6 +116,24 @@ functions! {
         aoti_torch_delete_cuda_stream_guard
         aoti_torch_get_current_cuda_stream
         aoti_torch_get_current_device_index
+    }
+    products: {
+        aoti_torch_cuda__weight_int4pack_mm
+        aoti_torch_cuda_int4_plain_mm
+        aoti_torch_cuda_int5_plain_mm
+        aoti_torch_cuda_int6_plain_mm
+        aoti_torch_cuda_int8_plain_mm
+    }
+    random: {
+        aoti_torch_cuda_rand
+        aoti_torch_cuda_randint_low_out
+    }
+    sort: {
+        aoti_torch_cuda_sort_stable
+    }
+    properties: {
+        cudaGetDeviceProperties
+        cudaGetDeviceProperties_v2
     }
     runtime: {
         cudaDeviceGetAttribute

@@ -27,7 +27,7 @@ thread_local! {
 }
 
 /// Does what a function of the runtime is to do, and remembers how it went.
-fn do_it(function: &str, f: impl FnOnce(&Session<'_>) -> Code) -> Code {
+pub(super) fn do_it(function: &str, f: impl FnOnce(&Session<'_>) -> Code) -> Code {
     let code = session::with(|session| {
         let code = f(session);
         if code != 0 && code != NOT_READY {

@@ -21,6 +21,7 @@ use thalweg_cuda::{CurrentDevice, Device, DeviceBuffer, Pool, Stream, Work};
 use super::course::{Course, Ran};
 use super::driver::Table;
 use super::modules::Modules;
+use super::ops::Operators;
 use super::tensor::{Allocation, Storage, Tensor, Where};
 
 /// What one call of a library works on.
@@ -28,6 +29,7 @@ pub(crate) struct Session<'c> {
     pub(crate) device: &'c Device,
     pub(crate) driver: &'c Table,
     pub(crate) modules: &'c Modules,
+    pub(crate) operators: &'c Operators,
     pub(crate) pool: &'c Pool,
     pub(crate) stream: &'c Stream,
     /// The same, as the driver knows it.
@@ -64,6 +66,7 @@ impl<'c> Session<'c> {
         device: &'c Device,
         driver: &'c Table,
         modules: &'c Modules,
+        operators: &'c Operators,
         pool: &'c Pool,
         stream: &'c Stream,
     ) -> Result<Self> {
@@ -73,6 +76,7 @@ impl<'c> Session<'c> {
             device,
             driver,
             modules,
+            operators,
             pool,
             stream,
             raw_stream: stream.raw()?,

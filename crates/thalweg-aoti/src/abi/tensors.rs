@@ -43,7 +43,7 @@ pub(crate) unsafe fn take(handle: Handle) -> Option<Tensor> {
 ///
 /// # Safety
 /// The handle is null, or came from [`hand_over`] and stays while the result is used.
-unsafe fn look<'t>(handle: Handle) -> Result<&'t Tensor> {
+pub(super) unsafe fn look<'t>(handle: Handle) -> Result<&'t Tensor> {
     // SAFETY: the caller's.
     match unsafe { handle.as_ref() } {
         Some(tensor) => Ok(tensor),
@@ -70,7 +70,7 @@ unsafe fn put<T>(place: *mut T, value: T) -> Result<()> {
 ///
 /// # Safety
 /// As for [`put`].
-unsafe fn put_tensor(place: *mut Handle, tensor: Tensor) -> Result<()> {
+pub(super) unsafe fn put_tensor(place: *mut Handle, tensor: Tensor) -> Result<()> {
     ensure!(
         !place.is_null(),
         Delegate,
@@ -85,7 +85,7 @@ unsafe fn put_tensor(place: *mut Handle, tensor: Tensor) -> Result<()> {
 ///
 /// # Safety
 /// The pointer is null, or one to so many numbers, which stay while the result is used.
-unsafe fn numbers<'n>(pointer: *const i64, count: i64) -> Result<&'n [i64]> {
+pub(super) unsafe fn numbers<'n>(pointer: *const i64, count: i64) -> Result<&'n [i64]> {
     ensure!(
         (0..=MOST_DIMENSIONS).contains(&count) && (count == 0 || !pointer.is_null()),
         Delegate,
@@ -320,7 +320,7 @@ pub(super) unsafe extern "C" fn aoti_torch_create_tensor_from_blob_v2(
 }
 
 /// A new tensor, with arbitrary values.
-fn empty(
+pub(super) fn empty(
     session: &Session<'_>,
     sizes: &[i64],
     strides: &[i64],

@@ -24,8 +24,9 @@ fn in_a_call_with(sim: &Sim, seed: u64, test: impl FnOnce(&Session<'_>)) {
         let driver = Driver::open(Some(Sim::path())).unwrap();
         let (device, table) = (driver.device(0).unwrap(), Table::of(&driver).unwrap());
         let (pool, modules) = (Pool::new(&device), Modules::default());
+        let operators = Operators::default();
         let stream = Stream::new(&device).unwrap();
-        let session = Session::new(&device, &table, &modules, &pool, &stream).unwrap();
+        let session = Session::new(&device, &table, &modules, &operators, &pool, &stream).unwrap();
         session
             .call("test", || {
                 test(&session);
@@ -35,6 +36,7 @@ fn in_a_call_with(sim: &Sim, seed: u64, test: impl FnOnce(&Session<'_>)) {
         session.finish().unwrap();
         stream.synchronize().unwrap();
         modules.unload(&table);
+        operators.unload(&table);
     }
     sim.assert_clean();
 }
@@ -441,8 +443,9 @@ fn an_error_that_costs_the_device_stays_the_last_error() {
     let driver = Driver::open(Some(Sim::path())).unwrap();
     let (device, table) = (driver.device(0).unwrap(), Table::of(&driver).unwrap());
     let (pool, modules) = (Pool::new(&device), Modules::default());
+    let operators = Operators::default();
     let stream = Stream::new(&device).unwrap();
-    let session = Session::new(&device, &table, &modules, &pool, &stream).unwrap();
+    let session = Session::new(&device, &table, &modules, &operators, &pool, &stream).unwrap();
     sim.register_kernel("fails", &[], |_| {
         Err(thalweg_simgpu::KernelFault("it fails".into()))
     });
@@ -512,8 +515,9 @@ fn what_fails_in_a_function_is_the_error_of_the_call() {
         let driver = Driver::open(Some(Sim::path())).unwrap();
         let (device, table) = (driver.device(0).unwrap(), Table::of(&driver).unwrap());
         let (pool, modules) = (Pool::new(&device), Modules::default());
+        let operators = Operators::default();
         let stream = Stream::new(&device).unwrap();
-        let session = Session::new(&device, &table, &modules, &pool, &stream).unwrap();
+        let session = Session::new(&device, &table, &modules, &operators, &pool, &stream).unwrap();
         let call = |f: &dyn Fn() -> i32| session.call("run", f).map_err(|error| error.to_string());
         let fails = || session::answer("some_function", |_| bail!(Delegate, "it cannot"));
         let panics = || session::answer("another_function", |_| panic!("a mistake"));
@@ -532,10 +536,10 @@ fn what_fails_in_a_function_is_the_error_of_the_call() {
             error.contains("with code 1; why, it says on the standard error"),
             "{error}"
         );
-        let unsupported = unsupported::find("aoti_torch_cuda_sort_stable").unwrap();
+        let unsupported = unsupported::find("cudaGraphLaunch").unwrap();
         let error = call(&|| unsupported()).unwrap_err();
         assert!(
-            error.contains("`aoti_torch_cuda_sort_stable`: this function is not"),
+            error.contains("`cudaGraphLaunch`: this function of CUDA's runtime is not"),
             "{error}"
         );
         // What the library claimed and does not hold makes the call fail, whatever it says.

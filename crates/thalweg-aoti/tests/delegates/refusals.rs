@@ -85,7 +85,7 @@ fn a_function_that_is_not_supported_fails_by_its_name() {
             .to_string();
         assert!(
             error.contains(
-                "failed to run: `aoti_torch_cuda_sort_stable`: this function is not supported"
+                "failed to run: `cudaGraphLaunch`: this function of CUDA's runtime is not supported"
             ),
             "{error}"
         );

@@ -1,0 +1,75 @@
+//! Operators with kernels of this crate, called as libraries call them.
+//!
+//! On the stand-in of the driver, [`standin`] computes what the kernels compute, from nothing but
+//! the arguments of their launches. With `THALWEG_TEST_DRIVER=real` the kernels run; what is compared is the
+//! same, on more shapes, and [`speed`] says how long some take.
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+
+mod captures;
+mod products;
+mod properties;
+mod random;
+mod sort;
+mod sources;
+mod speed;
+mod standin;
+
+use thalweg_aoti::Probe;
+use thalweg_cuda::Driver;
+use thalweg_simgpu::{Config, Sim};
+
+fn real() -> bool {
+    std::env::var("THALWEG_TEST_DRIVER").is_ok_and(|driver| driver == "real")
+}
+
+/// Runs a test: on the stand-in once for each seed, each time as a new machine, after which nothing may be
+/// reported; on a real driver once.
+fn on_every_machine(seeds: u64, test: impl Fn(&Driver)) {
+    if real() {
+        return test(&Driver::open(None).unwrap_or_else(|error| panic!("{error}")));
+    }
+    let sim = Sim::session(Config::seeded(0));
+    standin::register(&sim);
+    for seed in 0..seeds {
+        sim.reset(Config::seeded(seed));
+        test(&Driver::open(Some(Sim::path())).unwrap());
+        sim.assert_clean();
+    }
+}
+
+fn probe(driver: &Driver) -> Probe {
+    Probe::new(driver, 42).unwrap()
+}
+
+/// Numbers without a pattern (SplitMix64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+
+    fn below(&mut self, most: u64) -> u64 {
+        self.next() % most
+    }
+
+    /// Between -1 and 1.
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+/// The bytes of numbers.
+fn bytes<T: bytemuck::NoUninit>(numbers: &[T]) -> Vec<u8> {
+    bytemuck::cast_slice(numbers).to_vec()
+}
+
+/// The numbers of bytes.
+fn numbers<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> Vec<T> {
+    let each = bytes.chunks_exact(size_of::<T>());
+    each.map(bytemuck::pod_read_unaligned).collect()
+}
