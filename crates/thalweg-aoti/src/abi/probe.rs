@@ -173,8 +173,14 @@ impl Probe {
                     &raw mut indices,
                 )
             }
-        })?;
-        Ok((sorted, taken(indices)))
+        });
+        // SAFETY: as in `made`.
+        let indices = unsafe { take(indices) };
+        let indices = indices.map(Probed);
+        Ok((
+            sorted?,
+            indices.expect("a function that succeeds gives both"),
+        ))
     }
 
     /// Random numbers, of PyTorch's number of a type.
@@ -220,8 +226,13 @@ impl Probe {
 
     fn made(&self, call: impl FnOnce(*mut Handle) -> i32) -> Result<Probed> {
         let mut out = ptr::null_mut();
-        self.call(|| call(&raw mut out))?;
-        Ok(taken(out))
+        let done = self.call(|| call(&raw mut out));
+        // SAFETY: what the function that was called has handed over is ours.
+        let tensor = unsafe { take(out) };
+        done?;
+        Ok(Probed(
+            tensor.expect("a function that succeeds gives a tensor"),
+        ))
     }
 
     fn call(&self, call: impl FnOnce() -> i32) -> Result<()> {
@@ -260,11 +271,11 @@ impl Probed {
 
 impl Drop for Probe {
     fn drop(&mut self) {
-        // Tests that take the device away do not mind what is left on it.
+        // What fails once works the second time; a device that is lost has nothing left on it.
         let over = self.stream.synchronize();
-        if let Ok(_current) = self.device.enter()
-            && over.is_ok()
-        {
+        let over = over.or_else(|_| self.stream.synchronize());
+        let current = self.device.enter().or_else(|_| self.device.enter());
+        if let (Ok(()), Ok(_current)) = (over, current) {
             self.operators.unload(&self.table);
         }
     }
@@ -274,9 +285,4 @@ fn handle(tensor: Option<&Probed>) -> Handle {
     tensor.map_or(ptr::null_mut(), |tensor| {
         ptr::from_ref(&tensor.0).cast_mut()
     })
-}
-
-fn taken(handle: Handle) -> Probed {
-    // SAFETY: the function that was called has handed the tensor over.
-    Probed(unsafe { take(handle) }.expect("a function that has done what it should gives a tensor"))
 }

@@ -6,6 +6,7 @@
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 mod captures;
+mod faults;
 mod products;
 mod properties;
 mod random;
