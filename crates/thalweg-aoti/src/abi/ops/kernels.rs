@@ -158,6 +158,7 @@ impl Operators {
         let module = match loaded.modules.get(file.name) {
             Some(module) => *module,
             None => {
+                session.not_in_graphs("cuModuleLoadData")?;
                 let mut module = ptr::null_mut();
                 // SAFETY: the PTX ends with a zero, and the driver writes the handle.
                 let code =
@@ -195,6 +196,7 @@ impl Operators {
         if let Some(counter) = loaded.counter {
             return Ok(counter);
         }
+        session.not_in_graphs("cuMemAlloc")?;
         let driver = session.driver;
         let mut counter = 0;
         // SAFETY: the driver writes the address; the device is current.
