@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
-use thalweg_core::{Backend, BackendOptions, Delegate, DelegateSpec, Result, bail, ensure};
+use thalweg_core::{
+    Backend, BackendOptions, Delegate, DelegateSpec, Device as _, Result, bail, ensure,
+};
 use thalweg_cuda::{Device, Driver, Pool, Stream};
 
 use crate::abi::{Operators, Table};
@@ -103,10 +105,21 @@ impl Backend for CudaBackend {
         // As long as the library lives, or is being loaded, nothing else lies where its bytes do.
         let key = (bytes.as_ptr().addr(), bytes.len(), device.device.ordinal());
         let compiled = self.0.libraries.get(key, || {
+            let span = spec.tracer().span("load the library");
+            span.note("bytes", bytes.len());
             Compiled::load(bytes, device.clone(), &self.0.system, &self.0.driver)
         })?;
+        let _span = spec.tracer().span("load constants");
         let delegate = LibraryDelegate::load(compiled, &payload, spec, &self.0.storages)?;
         Ok(Arc::new(delegate))
+    }
+}
+
+impl OnDevice {
+    /// How much memory there is for temporaries, for traces.
+    pub(crate) fn temporaries(&self) -> (String, usize) {
+        let name = format!("temporaries of {NAME}, {}", self.device.id());
+        (name, self.pool.statistics().held)
     }
 }
 

@@ -143,6 +143,7 @@ impl Instance {
         }
         let result = self.run_in(&session, call, delegate, is_told.then_some(handle));
         let finished = session.finish();
+        call.tracer().bytes(|| compiled.on.temporaries());
         result.and(finished)?;
         // What follows is behind this call.
         let own = self.own()?;

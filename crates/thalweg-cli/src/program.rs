@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use thalweg::{LoadOptions, MethodInfo, Program, Runtime};
+use thalweg::{LoadOptions, MethodInfo, MethodOptions, Program, Runtime};
 
 use crate::failure::{Failure, Result};
 use crate::fixture::{Case, RECORD, RecordedCall};
@@ -144,9 +144,14 @@ impl Source {
 impl Chosen {
     /// An instance of the method.
     pub(crate) fn instance(&self) -> Result<thalweg::Method> {
+        self.instance_with(&MethodOptions::new())
+    }
+
+    /// The same, with choices.
+    pub(crate) fn instance_with(&self, options: &MethodOptions) -> Result<thalweg::Method> {
         let name = &self.info.name;
         let missing = self.program.missing(name)?;
-        let instance = self.program.method(name);
+        let instance = self.program.method_with(name, options);
         instance.map_err(|error| {
             let failure = Failure::from(error);
             if !missing.operators.is_empty() {

@@ -11,7 +11,7 @@ use crate::data::ProgramData;
 use crate::device::{DeviceId, DeviceState, DeviceTensor, StreamHandle};
 use crate::memory::Values;
 use crate::memory::{Arguments, FileBytes, Lending, Overlap, Place, Scratch, Slot, TensorId, mask};
-use crate::{BackendOptions, Result, RunOptions, State, ValueId, bail};
+use crate::{BackendOptions, Result, RunOptions, State, Tracer, ValueId, bail};
 
 /// Something that can load delegates.
 pub trait Backend: Send + Sync {
@@ -138,6 +138,7 @@ pub struct DelegateSpec<'a> {
     pub(crate) compile_specs: &'a [(String, Vec<u8>)],
     pub(crate) data: &'a ProgramData,
     pub(crate) options: &'a BackendOptions,
+    pub(crate) tracer: Tracer<'a>,
 }
 
 impl DelegateSpec<'_> {
@@ -201,6 +202,11 @@ impl DelegateSpec<'_> {
     pub fn options(&self) -> &BackendOptions {
         self.options
     }
+
+    /// Where the load is written down, if it is traced. There is a span of it.
+    pub fn tracer(&self) -> Tracer<'_> {
+        self.tracer
+    }
 }
 
 /// The payload of a delegate, or other data of a program, with the file that it lies in. Cheap to
@@ -230,7 +236,7 @@ pub struct Call<'c> {
     pub(crate) profile: Option<usize>,
 }
 
-impl Call<'_> {
+impl<'c> Call<'c> {
     /// What tells this call of the method from all others in the process. The delegates of a method
     /// see the same number in one call, and so does [`CallEnd`].
     pub fn number(&self) -> u64 {
@@ -355,6 +361,13 @@ impl Call<'_> {
     /// The choices that the caller made for this call.
     pub fn options(&self) -> &RunOptions<'_> {
         self.options
+    }
+
+    /// Where the call is written down, if it is traced. There is a span of what the delegate does; what
+    /// it asks a device for on the [`stream`](Self::stream) of the call is timed.
+    #[inline]
+    pub fn tracer(&self) -> Tracer<'c> {
+        self.options.tracer()
     }
 
     fn tensor_id(&self, position: usize) -> Result<TensorId> {

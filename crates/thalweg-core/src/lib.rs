@@ -32,6 +32,7 @@ mod scalar;
 mod signature;
 mod state;
 mod tensor;
+mod trace;
 mod value;
 
 pub use backend::{
@@ -40,7 +41,8 @@ pub use backend::{
 pub use completion::Completion;
 pub use device::{
     CallerStream, Device, DeviceAddress, DeviceGraph, DeviceId, DeviceInput, DeviceKind,
-    DeviceMemory, DeviceTensor, Mark, PinnedMemory, StreamHandle, Use,
+    DeviceMemory, DeviceTensor, DeviceTimer, DeviceTimes, Mark, PinnedMemory, Reference,
+    StreamHandle, Use,
 };
 pub use dtype::{Bool, DType, Element};
 pub use error::{Error, ErrorKind, Place, Result};
@@ -64,4 +66,5 @@ pub use signature::{Parameter, ParameterKind, Signature};
 pub use state::{State, StateBuffer};
 pub use tensor::{Dims, MAX_RANK, Tensor, TensorView, TensorViewMut};
 pub use tensor::{identity_order, is_row_major, numel, strides_of};
+pub use trace::{Note, Span, Trace, Tracer};
 pub use value::{Input, Output, Value, ValueId};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::{CallerStream, Completion, DeviceId, Profile, StreamHandle};
+use crate::{CallerStream, Completion, DeviceId, Profile, StreamHandle, Trace, Tracer};
 
 /// Choices for loading a program.
 #[derive(Clone, Debug)]
@@ -16,6 +16,7 @@ pub struct LoadOptions {
     pub(crate) every_copy: bool,
     pub(crate) profile: Profile,
     pub(crate) backend_options: BackendOptions,
+    pub(crate) trace: Option<Trace>,
 }
 
 impl LoadOptions {
@@ -27,6 +28,7 @@ impl LoadOptions {
             every_copy: false,
             profile: Profile::Automatic,
             backend_options: BackendOptions::default(),
+            trace: None,
         }
     }
 
@@ -76,6 +78,13 @@ impl LoadOptions {
     /// default.
     pub fn prepare_profiles(mut self, prepare_profiles: bool) -> Self {
         self.backend_options.prepare_profiles = prepare_profiles;
+        self
+    }
+
+    /// Writes down in a trace what loading the program does. What is loaded later is traced by what is
+    /// given [then](crate::MethodOptions::trace).
+    pub fn trace(mut self, trace: &Trace) -> Self {
+        self.trace = Some(trace.clone());
         self
     }
 
@@ -192,6 +201,7 @@ pub struct RunOptions<'s> {
     /// `None`: as the program was loaded.
     pub(crate) profile: Option<Cow<'s, Profile>>,
     graph: GraphUse,
+    trace: Option<&'s Trace>,
     streams: Vec<&'s dyn CallerStream>,
     after: Vec<&'s Completion>,
 }
@@ -246,6 +256,18 @@ impl<'s> RunOptions<'s> {
     pub fn profile(mut self, profile: impl Into<Cow<'s, Profile>>) -> Self {
         self.profile = Some(profile.into());
         self
+    }
+
+    /// Writes down in a trace what the call does.
+    pub fn trace(mut self, trace: &'s Trace) -> Self {
+        self.trace = Some(trace);
+        self
+    }
+
+    /// Where the call is written down, for delegates.
+    #[inline]
+    pub fn tracer(&self) -> Tracer<'s> {
+        Tracer::new(self.trace)
     }
 
     /// The stream for all that the call does on the stream's device. By default that is the
@@ -305,6 +327,7 @@ impl fmt::Debug for RunOptions<'_> {
             .field("instruction_limit", &self.instruction_limit)
             .field("profile", &self.profile)
             .field("graph", &self.graph)
+            .field("trace", &self.trace)
             .field("streams", &streams)
             .finish()
     }

@@ -9,7 +9,8 @@ use crate::link::{LinkedMethod, Missing, Schedule};
 use crate::memory::FileBytes;
 use crate::plan::{self, MethodPlan};
 use crate::profile::{Outline, Pins};
-use crate::{LoadOptions, Method, MethodInfo, MethodOptions, Result, Runtime, bail};
+use crate::trace::Category;
+use crate::{LoadOptions, Method, MethodInfo, MethodOptions, Result, Runtime, Tracer, bail};
 
 /// A loaded program: methods, and what their instances share. Cheap to clone.
 #[derive(Clone)]
@@ -41,6 +42,11 @@ struct Unseen {
 
 impl Program {
     pub(crate) fn load(runtime: Runtime, path: &Path, options: &LoadOptions) -> Result<Self> {
+        let tracer = Tracer::new(options.trace.as_ref());
+        let span = tracer.begin(Category::Load, "load a program");
+        if tracer.is_on() {
+            span.note("file", path.display().to_string());
+        }
         let file = FileBytes::map(path)?;
         Self::new(runtime, file, Some(path), options).map_err(|error| error.in_file(path.display()))
     }
@@ -59,7 +65,11 @@ impl Program {
         path: Option<&Path>,
         options: &LoadOptions,
     ) -> Result<Self> {
+        let tracer = Tracer::new(options.trace.as_ref());
+        let span = tracer.begin(Category::Load, "read and check");
+        span.note("bytes", file.bytes().len());
         let (plans, named) = plan::read(&file)?;
+        drop(span);
         let outline = plans
             .iter()
             .map(|plan| (plan.name.clone(), plan.delegates.len()));
@@ -68,6 +78,7 @@ impl Program {
             outline.check(pins)?;
         }
         let unseen = Unseen::new(&outline, options);
+        let span = tracer.begin(Category::Load, "find data");
         let mut data = ProgramData::new(file, named);
         for path in &options.data {
             data.add_file(path)?;
@@ -79,6 +90,7 @@ impl Program {
         {
             data.find_beside(path)?;
         }
+        drop(span);
         let methods = plans.into_iter().map(|plan| Entry {
             plan: Arc::new(plan),
             linked: Mutex::new(None),
@@ -87,7 +99,11 @@ impl Program {
             methods: methods.collect(),
             runtime,
             data,
-            options: options.clone(),
+            // A trace is for the load, and not to be kept.
+            options: LoadOptions {
+                trace: None,
+                ..options.clone()
+            },
             outline: Arc::new(outline),
             unseen: Mutex::new(unseen),
         })))
@@ -111,7 +127,12 @@ impl Program {
     /// As for [`Program::method`].
     pub fn method_with(&self, name: &str, options: &MethodOptions) -> Result<Method> {
         let entry = self.entry(name)?;
-        self.linked(entry)
+        let tracer = Tracer::new(options.trace.as_ref());
+        let span = tracer.begin(Category::Load, "load a method");
+        if tracer.is_on() {
+            span.note("method", name.to_string());
+        }
+        self.linked(entry, tracer)
             .and_then(|linked| Method::new(linked, options, self.0.runtime.threads()))
             .map_err(|error| error.in_method(name))
     }
@@ -136,7 +157,8 @@ impl Program {
     /// If there is no such method, or what it needs is missing.
     pub fn schedule(&self, name: &str) -> Result<Schedule> {
         let entry = self.entry(name)?;
-        let linked = self.linked(entry).map_err(|error| error.in_method(name))?;
+        let linked = self.linked(entry, Tracer::OFF);
+        let linked = linked.map_err(|error| error.in_method(name))?;
         Ok(linked.schedule())
     }
 
@@ -176,7 +198,7 @@ impl Program {
         }
     }
 
-    fn linked(&self, entry: &Entry) -> Result<Arc<LinkedMethod>> {
+    fn linked(&self, entry: &Entry, tracer: Tracer<'_>) -> Result<Arc<LinkedMethod>> {
         let mut linked = entry.linked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(linked) = &*linked {
             return Ok(linked.clone());
@@ -187,6 +209,7 @@ impl Program {
             &self.0.data,
             &self.0.options,
             &self.0.outline,
+            tracer,
         )?);
         let mut unseen = self.0.unseen.lock().unwrap_or_else(PoisonError::into_inner);
         unseen.see(&made)?;

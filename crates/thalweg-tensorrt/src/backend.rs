@@ -162,10 +162,14 @@ impl Inner {
         let budget = Budget::of(spec)?;
         let place = self.entry(&payload, device.ordinal(), budget);
         // Whoever else loads the same waits here, and then finds it.
+        let span = spec.tracer().wait("wait for whoever loads the same engine");
         let mut engine = place.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(span);
         if let Some(loaded) = engine.upgrade() {
+            spec.tracer().note("was loaded already", true);
             return Ok(loaded);
         }
+        let _span = spec.tracer().span("deserialize the engine");
         let mut loaded = self.with_runtime(&device, |runtime| {
             Loaded::new(runtime, &device, &container, budget)
         })?;

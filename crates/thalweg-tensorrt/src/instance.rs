@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use thalweg_core::{Call, CallEnd, DelegateInstance, Device as _, DeviceAddress, DeviceId, Result};
-use thalweg_core::{ErrorKind, Stamp, StreamHandle, bail, ensure};
+use thalweg_core::{ErrorKind, Stamp, StreamHandle, Tracer, bail, ensure};
 use thalweg_cuda::{DeviceBuffer, Stream, Work};
 
 use crate::abi::{copy_on_device, download, stream, upload, wait};
@@ -102,6 +102,7 @@ impl DelegateInstance for Instance {
         if !self.take_scratch(profile, &user, true)? {
             return Ok(None);
         }
+        self.trace(profile, call.tracer());
         Ok(Some(self.contexts.get(profile)?.stamp()))
     }
 
@@ -138,6 +139,30 @@ impl Instance {
     fn rest_after(&mut self, call: &Call<'_>) {
         if call.is_over(self.loaded.device().id()) {
             self.contexts.rest();
+        }
+    }
+
+    /// Notes with which profile and scratch the engine is called.
+    #[inline]
+    fn trace(&mut self, profile: usize, tracer: Tracer<'_>) {
+        if !tracer.is_on() {
+            return;
+        }
+        let name = self.loaded.name.clone();
+        if let Ok(prepared) = self.contexts.get(profile) {
+            if !name.is_empty() {
+                tracer.note("engine", name);
+            }
+            tracer.note("profile", profile);
+            match prepared.take_waits() {
+                0 => {}
+                waits => tracer.note("waits before it was told something", waits),
+            }
+            if let Some(room) = prepared.room() {
+                tracer.note("scratch bytes", room.len);
+                tracer.note("scratch needed", prepared.needed());
+                tracer.note("scratch at", format!("{:#x}", room.address.0));
+            }
         }
     }
 
@@ -180,6 +205,7 @@ impl Instance {
             .and_then(|_| self.prepared()?.enqueue(&loaded, handle, false));
         // Whatever became of it, since a part may be there.
         let handed_on = self.scratch.enqueued(handle);
+        self.trace(profile, call.tracer());
         enqueued.and(handed_on)?;
         self.finish(call, profile, work)
     }
@@ -214,7 +240,7 @@ impl Instance {
             self.arguments[index] = self.input(call, index, work)?;
         }
         let profile = self.profile(loaded, call.profile())?;
-        self.configure(loaded, profile, handle)?;
+        self.configure(loaded, profile, handle, call.tracer())?;
         for index in loaded.inputs..loaded.bindings.len() {
             self.arguments[index] = self.output(call, index, profile, work)?;
         }
@@ -233,7 +259,7 @@ impl Instance {
     /// Takes scratch for what the context of a profile is about to enqueue, and tells it where that is.
     /// `false`, with nothing done, if it would have to move although that may not be.
     #[inline]
-    fn take_scratch(&mut self, profile: usize, user: &User, stays: bool) -> Result<bool> {
+    fn take_scratch(&mut self, profile: usize, user: &User<'_>, stays: bool) -> Result<bool> {
         let loaded = &*self.loaded;
         let prepared = self.contexts.get(profile)?;
         if prepared.needed() == 0 && !omitted(Rule::NothingForNothing) {
@@ -248,6 +274,17 @@ impl Instance {
         let Some(room) = self.scratch.room(&wish, user, idle)? else {
             return Ok(false);
         };
+        if prepared.room() != Some(room) && user.tracer.is_on() {
+            let mut notes = vec![
+                ("engine", loaded.name.clone().into()),
+                ("bytes", room.len.into()),
+                ("at", format!("{:#x}", room.address.0).into()),
+            ];
+            if let Some(before) = prepared.room() {
+                notes.push(("bytes before", before.len.into()));
+            }
+            user.tracer.instant("an engine is told of scratch", &notes);
+        }
         prepared.give_scratch(loaded, room, user.stream)?;
         Ok(true)
     }
@@ -417,8 +454,27 @@ impl Instance {
     }
 
     /// Sees to it that the profile's context has the call's shapes, and that it can have scratch.
-    fn configure(&mut self, loaded: &Loaded, profile: usize, stream: StreamHandle) -> Result<()> {
-        self.contexts.select(loaded, profile, stream)?;
+    fn configure(
+        &mut self,
+        loaded: &Loaded,
+        profile: usize,
+        stream: StreamHandle,
+        tracer: Tracer<'_>,
+    ) -> Result<()> {
+        match self.contexts.last() {
+            last if last == Some(profile) || !tracer.is_on() => {
+                self.contexts.select(loaded, profile, stream)?;
+            }
+            last => {
+                let span = tracer.span("change the profile");
+                span.note("engine", loaded.name.clone());
+                span.note("profile", profile);
+                if let Some(last) = last {
+                    span.note("before", last);
+                }
+                self.contexts.select(loaded, profile, stream)?;
+            }
+        }
         let prepared = self.contexts.get(profile)?;
         let arguments = &self.arguments;
         let inputs = &loaded.bindings[..loaded.inputs];
@@ -433,6 +489,7 @@ impl Instance {
         let shapes = arguments[..loaded.inputs].iter().map(|input| &input.shape);
         if !same_values || !prepared.has_shapes(shapes) {
             let values = &self.values;
+            let _span = tracer.span("tell the engine new shapes");
             prepared.configure(
                 loaded,
                 loaded.profiles[profile].scratch,

@@ -35,6 +35,8 @@ pub(crate) struct Prepared {
     room: Option<Room>,
     /// Whether something that it enqueued may still run.
     running: bool,
+    /// How often the host has waited for that, since somebody asked.
+    waits: usize,
     /// Copies on the device that come before the engine's work: to, from, and how many bytes.
     copies: Vec<(DeviceAddress, DeviceAddress, usize)>,
     /// As long as it is the same, an enqueue is the same work.
@@ -68,6 +70,7 @@ impl Prepared {
             needed: 0,
             room: None,
             running: false,
+            waits: 0,
             copies: Vec::new(),
             stamp: next_stamp(),
             usable: true,
@@ -316,9 +319,15 @@ impl Prepared {
         self.stamp = next_stamp();
     }
 
+    /// How often the host has waited for the context since this was asked last.
+    pub(crate) fn take_waits(&mut self) -> usize {
+        std::mem::take(&mut self.waits)
+    }
+
     /// Waits until nothing runs that the context has enqueued.
     fn wait(&mut self, loaded: &Loaded, stream: StreamHandle) -> Result<()> {
         if self.running {
+            self.waits += 1;
             wait(loaded.device(), stream)?;
             self.running = false;
         }

@@ -99,6 +99,7 @@ struct Readme;
 #[doc = include_str!("../../../docs/order.md")]
 #[doc = include_str!("../../../docs/profiles.md")]
 #[doc = include_str!("../../../docs/scratch.md")]
+#[doc = include_str!("../../../docs/traces.md")]
 struct Book;
 
 #[cfg(test)]

@@ -2,9 +2,11 @@
 
 mod bench;
 mod doctor;
+mod graphs;
 mod inspect;
 mod run;
 mod timing;
+mod traced;
 mod verify;
 
 use std::io::Write;

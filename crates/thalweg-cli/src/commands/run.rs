@@ -5,10 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use thalweg::{LoadOptions, Value};
+use thalweg::{LoadOptions, MethodOptions, RunOptions, Trace, Value};
 
 use super::Verdict;
+use super::graphs::Graphs;
 use super::timing::Times;
+use super::traced;
 use crate::compare::difference;
 use crate::failure::{Failure, Result};
 use crate::input::{HELP, MADE_UP, Prepared, Spec};
@@ -41,6 +43,13 @@ pub(crate) struct Arguments {
     repeat: usize,
     #[command(flatten)]
     pinned: Pinned,
+    /// Whether what calls ask a device for is launched as graphs
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Graphs::Auto)]
+    graph: Graphs,
+    /// Writes to this file what happens while the program is loaded and run, to be opened in
+    /// https://ui.perfetto.dev; also if that fails
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// How many threads operators may use [default: all]
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     threads: Option<usize>,
@@ -49,12 +58,37 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
     let source = Source::find(&arguments.program, &arguments.data)?;
-    run_source(arguments, &source, out).map_err(|failure| failure.in_file(&source.path))
+    let trace = arguments.trace.as_ref().map(|path| (Trace::new(), path));
+    let ran = run_source(
+        arguments,
+        &source,
+        trace.as_ref().map(|(trace, _)| trace),
+        out,
+    );
+    let ran = ran.map_err(|failure| failure.in_file(&source.path));
+    if let Some((trace, path)) = &trace {
+        // Also of what has failed: then it is of most use.
+        let saved = traced::save(trace, path).and_then(|lines| traced::print(&lines, out));
+        return ran.and_then(|verdict| saved.map(|()| verdict));
+    }
+    ran
 }
 
-fn run_source(arguments: &Arguments, source: &Source, out: &mut dyn Write) -> Result<Verdict> {
+fn run_source(
+    arguments: &Arguments,
+    source: &Source,
+    trace: Option<&Trace>,
+    out: &mut dyn Write,
+) -> Result<Verdict> {
     let runtime = super::runtime(arguments.threads);
-    let options = arguments.pinned.load_options(LoadOptions::new());
+    let mut options = arguments.pinned.load_options(LoadOptions::new());
+    let mut method_options = MethodOptions::new();
+    let mut run_options = RunOptions::new().graph(arguments.graph.into());
+    if let Some(trace) = trace {
+        options = options.trace(trace);
+        method_options = method_options.trace(trace);
+        run_options = run_options.trace(trace);
+    }
     let chosen = source.load(&runtime, arguments.method.as_deref(), options)?;
     let prepared = source.inputs(&chosen, &arguments.inputs)?;
     let inputs = prepared.inputs()?;
@@ -64,10 +98,10 @@ fn run_source(arguments: &Arguments, source: &Source, out: &mut dyn Write) -> Re
     print_inputs(&chosen, &prepared, out)?;
 
     let start = Instant::now();
-    let mut method = chosen.instance()?;
+    let mut method = chosen.instance_with(&method_options)?;
     let load = start.elapsed();
     let start = Instant::now();
-    let outputs = method.run(&inputs).map_err(|error| {
+    let outputs = method.run_with(&inputs, &run_options).map_err(|error| {
         let failure = Failure::from(error);
         if prepared.made_up() {
             failure.hint(MADE_UP)
@@ -90,7 +124,7 @@ fn run_source(arguments: &Arguments, source: &Source, out: &mut dyn Write) -> Re
     let mut times = vec![first];
     for _ in 1..arguments.repeat {
         let start = Instant::now();
-        method.run(&inputs)?;
+        method.run_with(&inputs, &run_options)?;
         times.push(start.elapsed());
     }
     print_times(load, first, &Times::new(times), out)?;

@@ -66,7 +66,7 @@ pub(super) fn write_program(path: &Path) {
 }
 
 /// Writes a program whose first engine is none.
-fn write_broken_program(path: &Path) {
+pub(super) fn write_broken_program(path: &Path) {
     write_program_of(path, &[b"no engine".to_vec(), payload()]);
 }
 

@@ -6,6 +6,8 @@ mod engines;
 mod inspect;
 mod run;
 mod together;
+#[cfg(target_os = "linux")]
+mod traces;
 mod verify;
 #[cfg(target_os = "linux")]
 use std::ffi::OsStr;

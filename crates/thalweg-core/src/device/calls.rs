@@ -9,7 +9,10 @@ use super::{Device, DeviceAddress, Pending, Point, StreamHandle, Use};
 use crate::memory::StorageId;
 use crate::omit::{Rule, omitted};
 use crate::state::StateGuard;
-use crate::{Completion, Error, GraphUse, Result, RunOptions, State, bail, ensure};
+use crate::trace::{Category, Names, Timed, Why};
+use crate::{
+    Completion, Error, GraphUse, Note, Result, RunOptions, State, Trace, Tracer, bail, ensure,
+};
 
 /// One device, as a method instance uses it.
 ///
@@ -49,6 +52,8 @@ pub(crate) struct DeviceState {
     graphs: Graphs,
     /// Whether it was said that something could not be recorded.
     warned: bool,
+    /// Where the call is written down, if it is traced.
+    timed: Option<Box<Timed>>,
 }
 
 /// Does something with what a delegate has prepared: which delegate, for which instruction, what, and
@@ -85,6 +90,7 @@ impl DeviceState {
             unasked: Pending::default(),
             graphs: Graphs::default(),
             warned: false,
+            timed: None,
         })
     }
 
@@ -102,7 +108,7 @@ impl DeviceState {
         if self.device.is_recorded(self.stream)? {
             // A graph cannot wait for what is not in it.
             if !omitted(Rule::RecordedAfterCall) {
-                self.wait()?;
+                self.wait(Why::Recorded)?;
             }
             for completion in options.after_on(self.device.id()) {
                 completion.wait()?;
@@ -117,6 +123,18 @@ impl DeviceState {
             self.end.before(&*self.device, self.stream)?;
         }
         Ok(())
+    }
+
+    /// Writes down what the call asks for from now on, until it ends.
+    pub(crate) fn trace(&mut self, trace: &Trace, names: &Arc<Names>) {
+        let timed = Timed::new(trace, names, &self.device, self.stream);
+        self.timed = Some(Box::new(timed));
+    }
+
+    /// What the call asks for, if it is traced.
+    #[inline]
+    pub(crate) fn timed(&mut self) -> Option<&mut Timed> {
+        self.timed.as_deref_mut()
     }
 
     /// Makes the call go on after others that use the same state on the device.
@@ -165,6 +183,12 @@ impl DeviceState {
     /// The stream of the call, for a delegate.
     pub(crate) fn lend_stream(&mut self) -> StreamHandle {
         self.lent = true;
+        // What it prepares is asked for later.
+        if !self.collects
+            && let Some(timed) = self.timed()
+        {
+            timed.begin_delegate();
+        }
         self.stream()
     }
 
@@ -172,6 +196,9 @@ impl DeviceState {
     /// before what it asked for.
     pub(crate) fn take_stream_back(&mut self) {
         self.used |= std::mem::take(&mut self.lent);
+        if let Some(timed) = self.timed() {
+            timed.end();
+        }
     }
 
     /// Whether what the call asks for may be put off: to become a graph, or since all of it has to be
@@ -203,12 +230,14 @@ impl DeviceState {
     ) -> Result<()> {
         if self.collects {
             let from = from.expose_provenance();
-            self.tasks.push(Task::Upload { to, from, len });
+            self.put_off(Task::Upload { to, from, len });
             return Ok(());
         }
-        let stream = self.stream();
+        let stream = self.begin_copy(UP, len);
         // SAFETY: the caller's.
-        unsafe { self.device.upload(to, from, len, stream) }
+        let asked = unsafe { self.device.upload(to, from, len, stream) };
+        self.end_copy();
+        asked
     }
 
     /// Copies from the device, or will.
@@ -223,12 +252,14 @@ impl DeviceState {
     ) -> Result<()> {
         if self.collects {
             let to = to.expose_provenance();
-            self.tasks.push(Task::Download { to, from, len });
+            self.put_off(Task::Download { to, from, len });
             return Ok(());
         }
-        let stream = self.stream();
+        let stream = self.begin_copy(DOWN, len);
         // SAFETY: the caller's.
-        unsafe { self.device.download(to, from, len, stream) }
+        let asked = unsafe { self.device.download(to, from, len, stream) };
+        self.end_copy();
+        asked
     }
 
     /// Copies within the device, or will.
@@ -242,21 +273,48 @@ impl DeviceState {
         len: usize,
     ) -> Result<()> {
         if self.collects {
-            self.tasks.push(Task::Copy { to, from, len });
+            self.put_off(Task::Copy { to, from, len });
             return Ok(());
         }
-        let stream = self.stream();
+        let stream = self.begin_copy(WITHIN, len);
         // SAFETY: the caller's.
-        unsafe { self.device.copy(to, from, len, stream) }
+        let asked = unsafe { self.device.copy(to, from, len, stream) };
+        self.end_copy();
+        asked
     }
 
     /// Adds what a delegate has prepared.
     pub(crate) fn add_delegate(&mut self, index: usize, stamp: u64, instruction: usize) {
-        self.tasks.push(Task::Delegate {
+        self.put_off(Task::Delegate {
             index,
             stamp,
             instruction,
         });
+    }
+
+    fn put_off(&mut self, task: Task) {
+        self.tasks.push(task);
+        if let Some(timed) = self.timed() {
+            timed.puts_off();
+        }
+    }
+
+    fn begin_copy(&mut self, what: &'static str, len: usize) -> StreamHandle {
+        if let Some(timed) = self.timed() {
+            timed.begin_copy(what, len);
+        }
+        self.stream()
+    }
+
+    fn end_copy(&mut self) {
+        if let Some(timed) = self.timed() {
+            timed.end();
+        }
+    }
+
+    /// How many tasks there are that were not asked for yet.
+    pub(crate) fn task_count(&self) -> usize {
+        self.tasks.len()
     }
 
     /// Whether something that a delegate has prepared was not asked for yet.
@@ -292,22 +350,40 @@ impl DeviceState {
         }
         let mut tasks = std::mem::take(&mut self.tasks);
         self.unasked.clear();
-        let asked = self.ask_for(&tasks, of_delegate);
+        // Apart while the rest changes.
+        let mut timed = self.timed.take();
+        let asked = self.ask_for(&tasks, of_delegate, timed.as_deref_mut());
+        self.timed = timed;
         tasks.clear();
         self.tasks = tasks;
         asked
     }
 
-    fn ask_for(&mut self, tasks: &[Task], of_delegate: &mut OfDelegate<'_>) -> Result<()> {
+    fn ask_for(
+        &mut self,
+        tasks: &[Task],
+        of_delegate: &mut OfDelegate<'_>,
+        mut timed: Option<&mut Timed>,
+    ) -> Result<()> {
         let stream = self.stream();
         let device = self.device.clone();
-        let mut ask = |how| ask_one_by_one(&*device, tasks, stream, how, of_delegate);
+        let trace = timed.as_deref().map(Timed::trace);
+        let tracer = Tracer::new(trace.as_ref());
+        let instructions = timed.as_deref_mut().map(Timed::take_put_off);
+        let mut asking = Asking {
+            device: &*device,
+            tasks,
+            instructions: instructions.as_deref().unwrap_or_default(),
+            stream,
+            of_delegate,
+        };
         if self.recorded {
-            ask(DelegateTask::Record)?;
-            return ask_delegates(tasks, stream, DelegateTask::Asked, of_delegate);
+            asking.one_by_one(DelegateTask::Record, None)?;
+            return asking.asked();
         }
         let (choice, forgotten) = self.graphs.choose(tasks);
         if let Some(graph) = forgotten {
+            let _span = timed.as_deref().map(|timed| timed.wait(tracer, Why::Graph));
             // The stream comes after all launches that there were.
             match self.device.synchronize(stream) {
                 Ok(()) => drop(graph),
@@ -320,20 +396,27 @@ impl DeviceState {
             }
         }
         match choice {
-            Choice::Ask => ask(DelegateTask::Ask)?,
-            Choice::Launch(index) => self.launch(index, stream)?,
+            Choice::Ask => asking.ask(timed)?,
+            Choice::Launch(index) => self.launch(index, &asking, timed)?,
             Choice::Record(index) => {
-                let recorded = self
-                    .device
-                    .record(stream, &mut || ask(DelegateTask::Record));
+                let span = tracer.begin(Category::Graph, "record a graph");
+                let recorded = self.device.record(stream, &mut || {
+                    asking.one_by_one(DelegateTask::Record, None)
+                });
+                if let Err(error) = &recorded
+                    && tracer.is_on()
+                {
+                    span.note("error", error.to_string());
+                }
+                drop(span);
                 match recorded {
                     Ok(Some(graph)) => {
                         self.graphs.keep(index, graph);
-                        self.launch(index, stream)?;
+                        self.launch(index, &asking, timed)?;
                     }
                     Ok(None) => {
                         self.graphs.later(index);
-                        ask(DelegateTask::Ask)?;
+                        asking.ask(timed)?;
                     }
                     Err(error) if self.graph_use == GraphUse::On => return Err(no_graph(error)),
                     Err(error) => {
@@ -341,21 +424,40 @@ impl DeviceState {
                         if !std::mem::replace(&mut self.warned, true) {
                             tracing::warn!("work is not launched as a graph: {error}");
                         }
-                        ask(DelegateTask::Ask)?;
+                        asking.ask(timed)?;
                     }
                 }
             }
         }
-        ask_delegates(tasks, stream, DelegateTask::Asked, of_delegate)
+        asking.asked()
     }
 
-    fn launch(&self, index: usize, stream: StreamHandle) -> Result<()> {
-        match self.graphs.graph(index) {
+    fn launch(
+        &self,
+        index: usize,
+        asking: &Asking<'_, '_>,
+        timed: Option<&mut Timed>,
+    ) -> Result<()> {
+        let Some(graph) = self.graphs.graph(index) else {
+            bail!(Internal, "a graph that is gone");
+        };
+        let launch = || {
             // SAFETY: it was recorded from the very tasks that are asked for now, whose memory is
             // valid as these need it, and the instance waits before any of it goes.
-            Some(graph) => unsafe { graph.launch(stream) },
-            None => bail!(Internal, "a graph that is gone"),
+            unsafe { graph.launch(asking.stream) }
+        };
+        let Some(timed) = timed else {
+            return launch();
+        };
+        let (trace, contents) = (timed.trace(), asking.contents(timed));
+        let span = trace.tracer().begin(Category::Graph, "launch a graph");
+        for (key, note) in &contents {
+            span.note(key, note.clone());
         }
+        timed.begin_graph(contents);
+        let launched = launch();
+        timed.end();
+        launched
     }
 
     /// Remembers that a copy on the stream uses host memory.
@@ -388,7 +490,10 @@ impl DeviceState {
                 "something waits for a copy that was not asked for yet"
             );
         }
-        self.wait()
+        self.wait(match by_host {
+            Use::Read => Why::Reads(range.len()),
+            Use::Write => Why::Writes(range.len()),
+        })
     }
 
     /// Whether the host would have to wait before it uses a range.
@@ -409,12 +514,15 @@ impl DeviceState {
     pub(crate) fn end(&mut self, state: Option<&State>) -> Result<()> {
         // The caller may write to what it has lent as soon as the call is over.
         let returned = if self.reads_callers && !omitted(Rule::LentUntilCopied) {
-            self.wait().or_else(|error| self.wait().and(Err(error)))
+            self.wait(Why::Lent)
+                .or_else(|error| self.wait(Why::Lent).and(Err(error)))
         } else {
             Ok(())
         };
         self.reads_callers = false;
-        returned.and(self.record_end(state))
+        let recorded = self.record_end(state);
+        self.timed = None;
+        returned.and(recorded)
     }
 
     fn record_end(&mut self, state: Option<&State>) -> Result<()> {
@@ -449,16 +557,24 @@ impl DeviceState {
     }
 
     /// Waits, on the host, for all that this call and calls before have asked for.
-    fn wait(&mut self) -> Result<()> {
+    fn wait(&mut self, why: Why) -> Result<()> {
         ensure!(
             !self.recorded,
             Unsupported,
             "the caller records the stream of this call, which would have to wait for what it has asked \
              for there"
         );
+        let trace = self.timed.as_deref().map(Timed::trace);
+        let _span = self
+            .timed
+            .as_deref()
+            .map(|timed| timed.wait(Tracer::new(trace.as_ref()), why));
         if self.used {
             // The stream waits for the calls before, so this waits for them, too.
             self.device.synchronize(self.stream)?;
+            if let Some(timed) = self.timed.as_deref_mut() {
+                timed.waited();
+            }
         } else if self.in_flight {
             self.end.wait()?;
         }
@@ -470,50 +586,125 @@ impl DeviceState {
     }
 }
 
-/// Does something with those tasks that are delegates'.
-fn ask_delegates(
-    tasks: &[Task],
+/// Names of what a device copies.
+const UP: &str = "copy to the device";
+const DOWN: &str = "copy to the host";
+const WITHIN: &str = "copy within the device";
+
+/// Tasks that are asked for.
+struct Asking<'a, 'o> {
+    device: &'a dyn Device,
+    tasks: &'a [Task],
+    /// That they are for, if the call is traced.
+    instructions: &'a [usize],
     stream: StreamHandle,
-    how: DelegateTask,
-    of_delegate: &mut OfDelegate<'_>,
-) -> Result<()> {
-    for task in tasks {
-        if let Task::Delegate {
-            index, instruction, ..
-        } = *task
-        {
-            of_delegate(index, instruction, how, stream)?;
-        }
-    }
-    Ok(())
+    of_delegate: &'a mut OfDelegate<'o>,
 }
 
-/// Asks for tasks in order.
-fn ask_one_by_one(
-    device: &dyn Device,
-    tasks: &[Task],
-    stream: StreamHandle,
-    how: DelegateTask,
-    of_delegate: &mut OfDelegate<'_>,
-) -> Result<()> {
-    for task in tasks {
+impl Asking<'_, '_> {
+    /// Asks for the tasks, one by one.
+    fn ask(&mut self, timed: Option<&mut Timed>) -> Result<()> {
+        let Some(timed) = timed else {
+            return self.one_by_one(DelegateTask::Ask, None);
+        };
+        let (trace, instruction) = (timed.trace(), timed.instruction());
+        let span = trace
+            .tracer()
+            .begin(Category::Graph, "ask for what was put off");
+        span.note("tasks", self.tasks.len());
+        let asked = self.one_by_one(DelegateTask::Ask, Some(timed));
+        timed.at_instruction(instruction);
+        asked
+    }
+
+    fn one_by_one(&mut self, how: DelegateTask, mut timed: Option<&mut Timed>) -> Result<()> {
+        for (position, task) in self.tasks.iter().enumerate() {
+            if let Some(timed) = &mut timed {
+                timed.at_instruction(self.instructions.get(position).copied().unwrap_or(0));
+                match *task {
+                    Task::Upload { len, .. } => timed.begin_copy(UP, len),
+                    Task::Download { len, .. } => timed.begin_copy(DOWN, len),
+                    Task::Copy { len, .. } => timed.begin_copy(WITHIN, len),
+                    Task::Delegate { .. } => timed.begin_delegate(),
+                }
+            }
+            let asked = self.one(task, how);
+            if let Some(timed) = &mut timed {
+                timed.end();
+            }
+            asked?;
+        }
+        Ok(())
+    }
+
+    /// Takes note that all of them were asked for.
+    fn asked(&mut self) -> Result<()> {
+        for task in self.tasks {
+            if let Task::Delegate {
+                index, instruction, ..
+            } = *task
+            {
+                (self.of_delegate)(index, instruction, DelegateTask::Asked, self.stream)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, task: &Task, how: DelegateTask) -> Result<()> {
+        let (device, stream) = (self.device, self.stream);
         match *task {
             // SAFETY: whoever added the task has promised what the copy needs.
             Task::Upload { to, from, len } => unsafe {
-                device.upload(to, ptr::with_exposed_provenance(from), len, stream)?;
+                device.upload(to, ptr::with_exposed_provenance(from), len, stream)
             },
             // SAFETY: as above.
             Task::Download { to, from, len } => unsafe {
-                device.download(ptr::with_exposed_provenance_mut(to), from, len, stream)?;
+                device.download(ptr::with_exposed_provenance_mut(to), from, len, stream)
             },
             // SAFETY: as above.
-            Task::Copy { to, from, len } => unsafe { device.copy(to, from, len, stream)? },
+            Task::Copy { to, from, len } => unsafe { device.copy(to, from, len, stream) },
             Task::Delegate {
                 index, instruction, ..
-            } => of_delegate(index, instruction, how, stream)?,
+            } => (self.of_delegate)(index, instruction, how, stream),
         }
     }
-    Ok(())
+
+    /// What is in a graph of the tasks.
+    fn contents(&self, timed: &Timed) -> Vec<(&'static str, Note)> {
+        let copies = |kind: fn(&Task) -> Option<usize>| {
+            let lengths: Vec<usize> = self.tasks.iter().filter_map(kind).collect();
+            let bytes = lengths
+                .iter()
+                .fold(0, |sum: usize, len| sum.saturating_add(*len));
+            format!("{} ({bytes} bytes)", lengths.len())
+        };
+        let up = |task: &Task| match *task {
+            Task::Upload { len, .. } => Some(len),
+            _ => None,
+        };
+        let down = |task: &Task| match *task {
+            Task::Download { len, .. } => Some(len),
+            _ => None,
+        };
+        let within = |task: &Task| match *task {
+            Task::Copy { len, .. } => Some(len),
+            _ => None,
+        };
+        let delegates = self.tasks.iter().filter_map(|task| match *task {
+            Task::Delegate { instruction, .. } => Some(format!(
+                "{} (instruction {instruction})",
+                timed.name_of(instruction)
+            )),
+            _ => None,
+        });
+        vec![
+            ("tasks", self.tasks.len().into()),
+            ("copies to the device", copies(up).into()),
+            ("copies to the host", copies(down).into()),
+            ("copies within the device", copies(within).into()),
+            ("delegates", delegates.collect::<Vec<_>>().into()),
+        ]
+    }
 }
 
 #[cold]

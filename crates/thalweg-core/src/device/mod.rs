@@ -22,6 +22,7 @@ pub(crate) use point::Point;
 pub use tensor::{DeviceInput, DeviceTensor};
 
 use std::fmt;
+use std::time::Instant;
 
 /// A kind of device, and which one of that kind, as programs name it.
 pub use thalweg_format::Device as DeviceId;
@@ -149,6 +150,16 @@ pub trait Device: Send + Sync + fmt::Debug {
         Ok(false)
     }
 
+    /// Something that tells when a stream has come to points in it, for traces. `None` if there can be no
+    /// such thing on that stream, as while the caller records it.
+    ///
+    /// # Errors
+    /// If the device failed. That is no error of a call.
+    fn timer(&self, stream: StreamHandle) -> Result<Option<Box<dyn DeviceTimer>>> {
+        let _ = stream;
+        Ok(None)
+    }
+
     /// Copies `len` bytes within the device.
     ///
     /// # Safety
@@ -268,4 +279,40 @@ pub trait Mark: Send + Sync {
     /// # Errors
     /// If the device failed, perhaps at something earlier.
     fn wait(&self) -> Result<()>;
+}
+
+/// Points in streams of a device whose times can be told. It may be dropped before they were passed.
+pub trait DeviceTimer: Send {
+    /// Adds a point: after all that was asked for on a stream so far. Nothing waits.
+    ///
+    /// # Errors
+    /// If the device failed. Then there is no point.
+    fn point(&mut self, stream: StreamHandle) -> Result<()>;
+
+    /// Waits, on the host, until all points were passed, and tells when that was. It may be called on
+    /// another thread, and streams of a caller may be gone by then.
+    ///
+    /// # Errors
+    /// If the device tells nothing.
+    fn times(&mut self) -> Result<DeviceTimes>;
+}
+
+/// The times of points.
+#[derive(Debug, Default)]
+pub struct DeviceTimes {
+    /// Of each point in their order, in nanoseconds of the device's clock, from whatever origin.
+    pub points: Vec<Result<f64>>,
+    /// What compares the clock with the host's, if there is something.
+    pub reference: Option<Reference>,
+}
+
+/// A time of a device's clock that lies between two of the host.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference {
+    /// The device's, from the origin of the points.
+    pub time: f64,
+    /// Before the host has asked for it.
+    pub asked: Instant,
+    /// After it was passed.
+    pub passed: Instant,
 }

@@ -7,7 +7,8 @@ use std::thread;
 
 use crate::data::ProgramData;
 use crate::plan::MethodPlan;
-use crate::{BackendOptions, Delegate, DelegateSpec, Error, Result, Runtime, bail};
+use crate::trace::Category;
+use crate::{BackendOptions, Delegate, DelegateSpec, Error, Result, Runtime, Tracer, bail};
 
 /// So many delegates are loaded at the same time, at most.
 const MAX_LOADERS: usize = 8;
@@ -18,9 +19,16 @@ pub(super) fn load_delegates(
     runtime: &Runtime,
     data: &ProgramData,
     options: &BackendOptions,
+    tracer: Tracer<'_>,
 ) -> Result<Vec<Arc<dyn Delegate>>> {
     let load = |index: usize| {
         let delegate = &plan.delegates[index];
+        let span = tracer.begin(Category::Load, "load a delegate");
+        if tracer.is_on() {
+            span.note("delegate", index);
+            span.note("backend", delegate.backend.clone());
+            span.note("payload bytes", delegate.payload.len());
+        }
         let Some(backend) = runtime.backend(&delegate.backend) else {
             bail!(Missing, "there is no backend {}", delegate.backend);
         };
@@ -33,8 +41,17 @@ pub(super) fn load_delegates(
             compile_specs: &delegate.compile_specs,
             data,
             options,
+            tracer,
         };
-        backend.load(&spec).map_err(|error| {
+        let loaded = backend.load(&spec).inspect(|delegate| {
+            if let Some(name) = delegate.name().filter(|_| tracer.is_on()) {
+                span.note("name", name.to_string());
+            }
+        });
+        loaded.map_err(|error| {
+            if tracer.is_on() {
+                span.note("error", error.to_string());
+            }
             let message = format!(
                 "delegate {index} ({}): {}",
                 delegate.backend,

@@ -15,7 +15,7 @@ mod written;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use missing::Missing;
 pub use schedule::{BroughtTo, How, KeptInfo, Schedule, ScheduledStep};
@@ -30,7 +30,10 @@ use crate::data::ProgramData;
 use crate::memory::{Block, FileBytes, Moving, Slot, StorageId, TensorId};
 use crate::plan::{MethodPlan, PlannedStorage, PlannedValue, Step};
 use crate::profile::{Outline, Profiled};
-use crate::{Delegate, Device, Kernel, LoadOptions, Profile, Result, Runtime, ValueId, ensure};
+use crate::trace::{Category, Names};
+use crate::{
+    Delegate, Device, Kernel, LoadOptions, Profile, Result, Runtime, Tracer, ValueId, ensure,
+};
 
 /// A method that is ready to be instantiated.
 pub(crate) struct LinkedMethod {
@@ -67,6 +70,8 @@ pub(crate) struct LinkedMethod {
     pub(crate) states_on_host: Vec<(StorageId, bool)>,
     /// What tensors of arenas start with.
     pub(crate) initial: Vec<(TensorId, Bytes)>,
+    /// What instructions are called in traces, once there was one.
+    names: OnceLock<Arc<Names>>,
 }
 
 /// Where an instance's piece of memory comes from.
@@ -128,6 +133,7 @@ impl LinkedMethod {
         data: &ProgramData,
         options: &LoadOptions,
         outline: &Arc<Outline>,
+        tracer: Tracer<'_>,
     ) -> Result<Self> {
         let missing = Missing::of(plan, runtime);
         if !missing.is_empty() {
@@ -146,6 +152,7 @@ impl LinkedMethod {
             .filter_map(|operator| runtime.kernels().get(operator).cloned())
             .collect();
         check::check_arguments(plan, &kernels)?;
+        let span = tracer.begin(Category::Load, "find devices");
         let mut devices: Vec<Arc<dyn Device>> = Vec::new();
         for id in plan.devices() {
             let device = runtime.device(id)?;
@@ -153,13 +160,17 @@ impl LinkedMethod {
                 devices.push(device);
             }
         }
+        drop(span);
         let sources = Sources::find(plan, data)?;
         let written = Written::find(plan, &kernels);
         let moving = Moving::new(plan, steps::views(plan, &kernels));
         let lends = written.lends(plan);
         let mut executions = steps::executions(plan, &kernels, &moving, &devices);
-        let delegates = load_delegates(plan, runtime, data, &options.backend_options)?;
+        let span = tracer.begin(Category::Load, "load delegates");
+        let delegates = load_delegates(plan, runtime, data, &options.backend_options, tracer)?;
+        drop(span);
         let (profiled, profiles) = profiles(plan, &delegates, &options.profile)?;
+        let span = tracer.begin(Category::Load, "plan copies");
         let places = if options.every_copy {
             Places::default()
         } else {
@@ -176,7 +187,9 @@ impl LinkedMethod {
             };
             residency::without_needless_copies(&search, &mut executions)
         };
+        drop(span);
         Ok(Self {
+            names: OnceLock::new(),
             fixed_lists: fixed_lists(plan, &written),
             moving,
             has_state: plan
@@ -203,6 +216,11 @@ impl LinkedMethod {
             kernels,
             lends,
         })
+    }
+
+    /// What instructions are called in traces.
+    pub(crate) fn names(&self) -> &Arc<Names> {
+        self.names.get_or_init(|| Arc::new(Names::new(self)))
     }
 
     /// What each value is at the start.

@@ -166,7 +166,7 @@ impl LinkedMethod {
         .collect()
     }
 
-    fn device_bytes(&self) -> Vec<(DeviceId, usize)> {
+    pub(crate) fn device_bytes(&self) -> Vec<(DeviceId, usize)> {
         let on = |device: usize| {
             let storages = self.storages.iter().map(|storage| match storage {
                 LinkedStorage::DeviceArena { bytes, device: at } if *at == device => *bytes,

@@ -3,6 +3,7 @@
 mod inputs;
 mod outputs;
 mod putting_off;
+mod traced;
 
 use std::cell::Cell;
 use std::fmt;
@@ -14,6 +15,7 @@ use std::thread;
 pub use outputs::Outputs;
 
 use self::putting_off::flush;
+use self::traced::brings;
 use crate::device::{DeviceAddress, DeviceState, Use};
 use crate::link::{Execution, LinkedMethod, LinkedStorage, PlacedStorage, What};
 use crate::memory::{
@@ -22,8 +24,9 @@ use crate::memory::{
 };
 use crate::plan::{MethodPlan, Step};
 use crate::state::StateGuard;
+use crate::trace::Category;
 use crate::{Bool, Call, CallEnd, DType, DelegateInstance, Input, KernelCall, MethodInfo, Result};
-use crate::{RunOptions, Scalar, Stamp, State, ValueId, bail, ensure};
+use crate::{RunOptions, Scalar, Stamp, State, Trace, Tracer, ValueId, bail, ensure};
 
 /// An instance of a method: its memory, its delegates, its mutable buffers.
 ///
@@ -80,6 +83,15 @@ enum Profiles {
     Call,
 }
 
+/// What is the same for all instructions of a call.
+struct Running<'r> {
+    options: &'r RunOptions<'r>,
+    profiles: Profiles,
+    number: u64,
+    /// Whether what is asked of the device is put off for as long as that can be.
+    puts_off: bool,
+}
+
 /// What a delegate is called with.
 struct Calling<'c> {
     instruction: usize,
@@ -116,6 +128,7 @@ pub(crate) struct InputPlace {
 #[must_use]
 pub struct MethodOptions {
     state: Option<State>,
+    pub(crate) trace: Option<Trace>,
 }
 
 impl MethodOptions {
@@ -129,6 +142,13 @@ impl MethodOptions {
         self.state = Some(state.clone());
         self
     }
+
+    /// Writes down in a trace what making the instance does: the loading of delegates, where it is the
+    /// first of the method, and what is the instance's own.
+    pub fn trace(mut self, trace: &Trace) -> Self {
+        self.trace = Some(trace.clone());
+        self
+    }
 }
 
 impl Method {
@@ -137,7 +157,10 @@ impl Method {
         options: &MethodOptions,
         threads: usize,
     ) -> Result<Self> {
+        let tracer = Tracer::new(options.trace.as_ref());
+        let _instance = tracer.begin(Category::Load, "make an instance");
         let state = options.state.clone().unwrap_or_default();
+        let memory = tracer.begin(Category::Load, "memory of the instance");
         let (storages, kept) = storages(&linked, &state)?;
         let tensors = linked
             .plan
@@ -153,10 +176,21 @@ impl Method {
         for (tensor, bytes) in &linked.initial {
             values.write(*tensor, bytes.get())?;
         }
+        drop(memory);
+        if tracer.is_on() {
+            // Now, rather than in the first call that is traced.
+            linked.names();
+        }
         let delegates = linked
             .delegates
             .iter()
-            .map(|delegate| {
+            .enumerate()
+            .map(|(index, delegate)| {
+                let span = tracer.begin(Category::Load, "instance of a delegate");
+                if tracer.is_on() {
+                    span.note("delegate", index);
+                    span.note("backend", linked.plan.delegates[index].backend.clone());
+                }
                 Ok(DelegateState {
                     instance: delegate.instance(&state)?,
                     executed: false,
@@ -222,13 +256,26 @@ impl Method {
         inputs: &[Input<'m>],
         options: &RunOptions<'_>,
     ) -> Result<Outputs<'m>> {
-        let turn = self.instance.linked.has_state.then(|| self.state.lock());
+        let span = options.tracer().trace().map(|trace| {
+            let name = self.name().to_string();
+            trace.tracer().begin(Category::Call, name)
+        });
+        let turn = self.instance.linked.has_state.then(|| {
+            let _span = options.tracer().wait("wait for the state");
+            self.state.lock()
+        });
         let state = turn.as_ref().map(|turn| (&self.state, turn));
         let result = self.instance.call(inputs, options, state);
         drop(turn);
         match result {
             Ok(()) => Ok(Outputs::new(&self.instance)),
-            Err(error) => Err(error.in_method(self.name())),
+            Err(error) => {
+                let error = error.in_method(self.name());
+                if let Some(span) = span {
+                    span.note("error", error.to_string());
+                }
+                Err(error)
+            }
         }
     }
 
@@ -271,13 +318,19 @@ impl Instance {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         self.device_outputs = options.device_outputs;
+        let tracer = options.tracer();
+        tracer.note("call", number);
         // Unwind safe, since what a panic leaves behind is what an error does.
         let mut result = panic::catch_unwind(AssertUnwindSafe(|| {
             let profiles = self.choose_profiles(options)?;
             for device in &mut self.devices {
                 device.begin(options)?;
+                if let Some(trace) = tracer.trace() {
+                    device.trace(trace, self.linked.names());
+                }
             }
             if let Some((state, turn)) = state {
+                let _span = tracer.begin(Category::Call, "state");
                 self.begin_with_state(state, turn)?;
             }
             ensure!(
@@ -285,10 +338,14 @@ impl Instance {
                 Unsupported,
                 "the caller records a stream of this call, whose method has memory on several devices"
             );
+            let span = tracer.begin(Category::Call, "inputs");
             self.set_inputs(inputs)?;
+            drop(span);
             self.execute(options, profiles, number)?;
+            let _span = tracer.begin(Category::Call, "outputs");
             self.finish_outputs()
         }));
+        let ending = tracer.begin(Category::Call, "end of the call");
         // What came before an error is done, as it is where nothing is put off.
         if self.devices.iter().any(DeviceState::has_tasks) {
             let flushed = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -307,6 +364,10 @@ impl Instance {
             let ended = device.end(state.map(|(state, _)| state).filter(|_| self.keeps_state));
             result = result.map(|result| result.and(ended));
         }
+        if tracer.is_on() {
+            self.count_memory(tracer);
+        }
+        drop(ending);
         match result {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {
@@ -386,9 +447,30 @@ impl Instance {
 
     fn execute(&mut self, options: &RunOptions<'_>, profiles: Profiles, number: u64) -> Result<()> {
         let linked = self.linked.clone();
+        let running = Running {
+            options,
+            profiles,
+            number,
+            puts_off: matches!(&*self.devices, [device] if device.may_collect()),
+        };
+        // Two loops, so that one that is not traced has no instruction for it.
+        match options.tracer().trace() {
+            None => self.run_steps(&linked, &running, Self::step)?,
+            Some(trace) => self.run_traced_steps(&linked, &running, trace)?,
+        }
+        self.make_ready(&linked, linked.plan.steps.len(), options, running.puts_off)?;
+        self.put_off(false)
+    }
+
+    #[inline(always)]
+    fn run_steps(
+        &mut self,
+        linked: &LinkedMethod,
+        running: &Running<'_>,
+        run: impl Fn(&mut Self, &LinkedMethod, usize, &Step, &Running<'_>) -> Result<usize>,
+    ) -> Result<()> {
         let plan = &*linked.plan;
-        let mut left = options.instruction_limit.unwrap_or(u64::MAX);
-        let puts_off = matches!(&*self.devices, [device] if device.may_collect());
+        let mut left = running.options.instruction_limit.unwrap_or(u64::MAX);
         let mut next = 0;
         while let Some(step) = plan.steps.get(next) {
             let Some(rest) = left.checked_sub(1) else {
@@ -399,65 +481,83 @@ impl Instance {
             };
             left = rest;
             let index = next;
-            let result = self.make_ready(&linked, index, options, puts_off);
-            let result = result.and_then(|()| match step {
-                Step::Kernel {
-                    operator,
-                    arguments,
-                } => {
-                    let ids = plan.arguments(*arguments);
-                    self.run_kernel(&linked, index, *operator as usize, ids, options)?;
-                    Ok(index + 1)
-                }
-                Step::Delegate {
-                    delegate,
-                    arguments,
-                } => {
-                    let ids = plan.arguments(*arguments);
-                    let which = *delegate as usize;
-                    let profile = match profiles {
-                        Profiles::Loaded => linked.profiles[which],
-                        Profiles::Automatic => None,
-                        Profiles::Call => self.delegates[which].profile,
-                    };
-                    let call = Calling {
-                        instruction: index,
-                        ids,
-                        options,
-                        number,
-                        profile,
-                    };
-                    self.run_delegate(which, &call)?;
-                    Ok(index + 1)
-                }
-                Step::Move { from, to } => {
-                    self.values.slots[to.index()] = self.values.slots[from.index()].clone();
-                    Ok(index + 1)
-                }
-                Step::JumpIfFalse {
-                    condition,
-                    destination,
-                } => {
-                    let values = &self.values;
-                    values.wait_for_value(&mut self.devices, *condition, Use::Read)?;
-                    Ok(match holds(values, *condition)? {
-                        true => index + 1,
-                        false => *destination as usize,
-                    })
-                }
-                // Upstream gives the memory back to an allocator. Here it stays with the tensor,
-                // for the next call will need it again.
-                Step::Free { .. } => Ok(index + 1),
-            });
+            let result = run(self, linked, index, step, running);
             next = result.map_err(|error| error.at_instruction(index, &plan.step_name(index)))?;
         }
-        self.make_ready(&linked, plan.steps.len(), options, puts_off)?;
-        self.put_off(false)
+        Ok(())
+    }
+
+    /// Runs an instruction, with what comes before it. Gives the number of the next one.
+    #[inline(always)]
+    fn step(
+        &mut self,
+        linked: &LinkedMethod,
+        index: usize,
+        step: &Step,
+        running: &Running<'_>,
+    ) -> Result<usize> {
+        let Running {
+            options,
+            profiles,
+            number,
+            puts_off,
+        } = *running;
+        let plan = &*linked.plan;
+        self.make_ready(linked, index, options, puts_off)?;
+        match step {
+            Step::Kernel {
+                operator,
+                arguments,
+            } => {
+                let ids = plan.arguments(*arguments);
+                self.run_kernel(linked, index, *operator as usize, ids, options)?;
+                Ok(index + 1)
+            }
+            Step::Delegate {
+                delegate,
+                arguments,
+            } => {
+                let ids = plan.arguments(*arguments);
+                let which = *delegate as usize;
+                let profile = match profiles {
+                    Profiles::Loaded => linked.profiles[which],
+                    Profiles::Automatic => None,
+                    Profiles::Call => self.delegates[which].profile,
+                };
+                let call = Calling {
+                    instruction: index,
+                    ids,
+                    options,
+                    number,
+                    profile,
+                };
+                self.run_delegate(which, &call)?;
+                Ok(index + 1)
+            }
+            Step::Move { from, to } => {
+                self.values.slots[to.index()] = self.values.slots[from.index()].clone();
+                Ok(index + 1)
+            }
+            Step::JumpIfFalse {
+                condition,
+                destination,
+            } => {
+                let values = &self.values;
+                values.wait_for_value(&mut self.devices, *condition, Use::Read)?;
+                Ok(match holds(values, *condition)? {
+                    true => index + 1,
+                    false => *destination as usize,
+                })
+            }
+            // Upstream gives the memory back to an allocator. Here it stays with the tensor,
+            // for the next call will need it again.
+            Step::Free { .. } => Ok(index + 1),
+        }
     }
 
     /// Does what comes before an instruction, or before the end of the call. `puts_off`: what is asked
     /// of the device is put off for as long as that can be.
-    #[inline]
+    #[inline(always)]
     fn make_ready(
         &mut self,
         linked: &LinkedMethod,
@@ -476,6 +576,7 @@ impl Instance {
         for step in places.before(index) {
             match step.what {
                 What::Keep(index, action) => {
+                    let _span = brings(linked, &self.kept[index], index, action, options);
                     values.keep(devices, &places.kept[index], &self.kept[index], action)?;
                 }
                 What::Copy(copy) => values.copy_parts(devices, &places.copies[copy])?,
@@ -485,7 +586,7 @@ impl Instance {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn run_kernel(
         &mut self,
         linked: &LinkedMethod,
@@ -550,6 +651,9 @@ impl Instance {
             flush(&mut self.devices, &mut self.delegates, &self.linked.plan)?;
         }
         self.delegates[index].executed = true;
+        if let Some(profile) = calling.profile {
+            calling.options.tracer().note("pinned profile", profile);
+        }
         if puts_off {
             let prepared =
                 self.with_delegate(index, calling, |delegate, call| delegate.prepare(call))?;

@@ -10,11 +10,12 @@ use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use thalweg_core::{
     Backend, Call, CallerStream, Delegate, DelegateInstance, DelegateSpec, Device, DeviceAddress,
-    DeviceGraph, DeviceId, DeviceKind, DeviceMemory, Error, ErrorKind, Mark, PinnedMemory, Result,
-    Stamp, State, StreamHandle,
+    DeviceGraph, DeviceId, DeviceKind, DeviceMemory, DeviceTimer, DeviceTimes, Error, ErrorKind,
+    Mark, PinnedMemory, Reference, Result, Stamp, State, StreamHandle,
 };
 
 /// The id of the first such device.
@@ -71,6 +72,11 @@ pub(crate) struct Shared {
     pub(crate) fail_record: AtomicBool,
     /// Whether callers are said to have pinned what they lend.
     pub(crate) reaches_callers: AtomicBool,
+    /// How many points that tell the time there were, and which of them, from 1 on, cannot be had.
+    pub(crate) points: AtomicUsize,
+    pub(crate) fail_point: AtomicUsize,
+    /// Whether points do not tell their times.
+    pub(crate) fail_times: AtomicBool,
     /// Where pinned memory starts and ends.
     pinned: Mutex<Vec<(usize, usize)>>,
 }
@@ -279,6 +285,14 @@ impl Device for LateDevice {
         })))
     }
 
+    fn timer(&self, _: StreamHandle) -> Result<Option<Box<dyn DeviceTimer>>> {
+        Ok(Some(Box::new(LateTimer {
+            shared: self.0.clone(),
+            start: Instant::now(),
+            points: Vec::new(),
+        })))
+    }
+
     unsafe fn upload(
         &self,
         to: DeviceAddress,
@@ -376,6 +390,63 @@ impl Mark for LateMark {
             self.shared.run(stream, point);
         }
         Ok(())
+    }
+}
+
+/// Points that know when the host came to them, while it did what it could put off no longer.
+struct LateTimer {
+    shared: Arc<Shared>,
+    start: Instant,
+    points: Vec<LatePoint>,
+}
+
+struct LatePoint {
+    stream: StreamHandle,
+    /// How much the stream had been given.
+    given: u64,
+    time: Arc<Mutex<Option<Instant>>>,
+}
+
+impl DeviceTimer for LateTimer {
+    fn point(&mut self, stream: StreamHandle) -> Result<()> {
+        let number = self.shared.points.fetch_add(1, Ordering::Relaxed) + 1;
+        if number == self.shared.fail_point.load(Ordering::Relaxed) {
+            return Err(Error::new(ErrorKind::Device, "there can be no point"));
+        }
+        let time = Arc::new(Mutex::new(None));
+        let passed = time.clone();
+        let task = move || *passed.lock().unwrap() = Some(Instant::now());
+        self.shared.add(stream, Item::Task(Arc::new(task)));
+        self.points.push(LatePoint {
+            stream: meant(stream),
+            given: self.shared.given(stream),
+            time,
+        });
+        Ok(())
+    }
+
+    fn times(&mut self) -> Result<DeviceTimes> {
+        if self.shared.fail_times.load(Ordering::Relaxed) {
+            return Err(Error::new(ErrorKind::Device, "it does not tell"));
+        }
+        let nanoseconds = |at: Instant| at.saturating_duration_since(self.start).as_nanos() as f64;
+        let points = self.points.iter().map(|point| {
+            self.shared.run(point.stream, point.given);
+            match *point.time.lock().unwrap() {
+                Some(at) => Ok(nanoseconds(at)),
+                None => Err(Error::new(ErrorKind::Device, "it was never passed")),
+            }
+        });
+        let points = points.collect();
+        let now = Instant::now();
+        Ok(DeviceTimes {
+            points,
+            reference: Some(Reference {
+                time: nanoseconds(now),
+                asked: now,
+                passed: now,
+            }),
+        })
     }
 }
 

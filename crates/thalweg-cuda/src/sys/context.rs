@@ -29,6 +29,8 @@ pub(crate) struct Context {
     pools: bool,
     release_stream: CUstream,
     events: Mutex<Vec<KeptEvent>>,
+    /// The same, of events that tell the time.
+    timed_events: Mutex<Vec<KeptEvent>>,
 }
 
 struct KeptEvent(CUevent);
@@ -57,7 +59,8 @@ impl Context {
             lost: AtomicU32::new(0),
             pools,
             release_stream: ptr::null_mut(),
-            events: Mutex::new(Vec::new()),
+            events: Mutex::default(),
+            timed_events: Mutex::default(),
         };
         let mut stream = ptr::null_mut();
         {
@@ -203,16 +206,23 @@ impl Context {
     }
 
     /// An event that was used before.
-    pub(super) fn take_event(&self) -> Option<CUevent> {
-        lock(&self.events).pop().map(|event| event.0)
+    pub(super) fn take_event(&self, timing: bool) -> Option<CUevent> {
+        lock(self.events(timing)).pop().map(|event| event.0)
+    }
+
+    fn events(&self, timing: bool) -> &Mutex<Vec<KeptEvent>> {
+        match timing {
+            true => &self.timed_events,
+            false => &self.events,
+        }
     }
 
     /// Keeps an event for later, if there is room.
-    pub(super) fn keep_event(&self, event: CUevent) -> bool {
+    pub(super) fn keep_event(&self, event: CUevent, timing: bool) -> bool {
         if self.lost().is_some() {
             return false;
         }
-        let mut events = lock(&self.events);
+        let mut events = lock(self.events(timing));
         let room = events.len() < KEPT_EVENTS;
         if room {
             events.push(KeptEvent(event));
@@ -303,12 +313,9 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        let events = std::mem::take(
-            self.events
-                .get_mut()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
-        for event in events {
+        let events = [&self.events, &self.timed_events];
+        let events = events.map(|events| std::mem::take(&mut *lock(events)));
+        for event in events.into_iter().flatten() {
             self.destroy("cuEventDestroy", || {
                 // SAFETY: kept events belong to nobody else.
                 unsafe { (self.table.cuEventDestroy_v2)(event.0) }

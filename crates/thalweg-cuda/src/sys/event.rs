@@ -27,10 +27,20 @@ unsafe impl Sync for EventHandle {}
 impl EventHandle {
     /// An event that was never recorded, or one that was used before and belongs to nobody now.
     pub(crate) fn new(context: &Arc<Context>, timing: bool) -> Result<Self> {
-        let mut raw = None;
-        if !timing {
-            raw = context.take_event();
-        }
+        // One that tells the time must not tell another's if it is never recorded.
+        let raw = match timing {
+            true => None,
+            false => context.take_event(false),
+        };
+        Self::of(context, raw, timing)
+    }
+
+    /// An event that tells the time, once it was recorded; until then, perhaps that of another.
+    pub(crate) fn to_be_recorded(context: &Arc<Context>) -> Result<Self> {
+        Self::of(context, context.take_event(true), true)
+    }
+
+    fn of(context: &Arc<Context>, raw: Option<CUevent>, timing: bool) -> Result<Self> {
         let raw = match raw {
             Some(raw) => raw,
             None => {
@@ -110,7 +120,7 @@ impl EventHandle {
 
 impl Drop for EventHandle {
     fn drop(&mut self) {
-        if !self.timing && self.context.keep_event(self.raw) {
+        if self.context.keep_event(self.raw, self.timing) {
             return;
         }
         let context = &self.context;

@@ -3,11 +3,12 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use thalweg_core::{
     CallerStream, Device as ProgramDevice, DeviceAddress, DeviceGraph, DeviceId, DeviceInput,
-    DeviceKind, DeviceMemory as ProgramMemory, Mark, PinnedMemory as ProgramPinnedMemory, Result,
-    Use,
+    DeviceKind, DeviceMemory as ProgramMemory, DeviceTimer, DeviceTimes, Mark,
+    PinnedMemory as ProgramPinnedMemory, Reference, Result, Use,
 };
 
 use super::{Context, EventHandle, StreamHandle};
@@ -104,6 +105,19 @@ impl ProgramDevice for Device {
         // SAFETY: as for `synchronize`.
         let stream = unsafe { stream(self.context(), handle) };
         Ok(stream.capture_status()? != 0)
+    }
+
+    fn timer(&self, handle: thalweg_core::StreamHandle) -> Result<Option<Box<dyn DeviceTimer>>> {
+        // SAFETY: as for `synchronize`.
+        let status = unsafe { self.capture_status_by_handle(handle) }?;
+        // There, points would become a part of the graph, and have no times.
+        let free = status == CaptureStatus::None;
+        Ok(free.then(|| -> Box<dyn DeviceTimer> {
+            Box::new(EventTimer {
+                device: self.clone(),
+                points: Vec::new(),
+            })
+        }))
     }
 
     unsafe fn upload(
@@ -262,6 +276,52 @@ impl Mark for EventMark {
 
     fn wait(&self) -> Result<()> {
         self.event.synchronize()
+    }
+}
+
+/// Points of streams as events that tell the time.
+struct EventTimer {
+    device: Device,
+    points: Vec<EventHandle>,
+}
+
+impl DeviceTimer for EventTimer {
+    fn point(&mut self, handle: thalweg_core::StreamHandle) -> Result<()> {
+        let context = self.device.context();
+        let event = EventHandle::to_be_recorded(context)?;
+        // SAFETY: as for the device's `synchronize`.
+        event.record(&unsafe { stream(context, handle) })?;
+        self.points.push(event);
+        Ok(())
+    }
+
+    fn times(&mut self) -> Result<DeviceTimes> {
+        let Some(first) = self.points.first() else {
+            return Ok(DeviceTimes::default());
+        };
+        // The driver counts from one event to another, in milliseconds.
+        let time = |event: &EventHandle| {
+            event.synchronize()?;
+            Ok(f64::from(event.milliseconds_since(first)?) * 1e6)
+        };
+        let reference = || -> Result<Reference> {
+            let stream = Stream::new(&self.device)?;
+            let event = EventHandle::to_be_recorded(self.device.context())?;
+            let asked = Instant::now();
+            event.record(stream.handle())?;
+            event.synchronize()?;
+            let passed = Instant::now();
+            Ok(Reference {
+                time: time(&event)?,
+                asked,
+                passed,
+            })
+        };
+        Ok(DeviceTimes {
+            points: self.points.iter().map(time).collect(),
+            // Without it, the times are still what they are.
+            reference: reference().ok(),
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use thalweg_core::{DeviceAddress, Result, StreamHandle, bail};
+use thalweg_core::{DeviceAddress, Result, StreamHandle, Tracer, bail};
 
 use super::watch::Value;
 use crate::abi::Shape;
@@ -119,6 +119,7 @@ pub(super) fn room(scratch: &mut Scratch, bytes: usize, stream: StreamHandle) ->
         last_call: None,
         stream,
         is_told: false,
+        tracer: Tracer::default(),
     };
     match scratch.room(&wish, &user, || Ok(()))? {
         Some(room) => Ok(room),

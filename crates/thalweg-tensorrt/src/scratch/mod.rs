@@ -13,7 +13,7 @@ mod statistics;
 
 use std::sync::Arc;
 
-use thalweg_core::{Call, DeviceAddress, Result, StreamHandle};
+use thalweg_core::{Call, Device as _, DeviceAddress, Result, StreamHandle, Tracer};
 use thalweg_cuda::Device;
 
 pub(crate) use limit::{Limit, sharing};
@@ -51,7 +51,7 @@ pub(crate) struct Room {
 
 /// Who asks for room.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct User {
+pub(crate) struct User<'t> {
     /// The number of the call.
     pub(crate) call: u64,
     /// That of the call before in which the instance has used shared scratch, which knows it by itself.
@@ -59,6 +59,8 @@ pub(crate) struct User {
     pub(crate) stream: StreamHandle,
     /// Whether the instance will be told when the call is over, and on which stream.
     pub(crate) is_told: bool,
+    /// Where it is written down what scratch does.
+    pub(crate) tracer: Tracer<'t>,
 }
 
 /// What room is asked for.
@@ -71,14 +73,15 @@ pub(crate) struct Wish {
     pub(crate) stays: bool,
 }
 
-impl User {
+impl<'t> User<'t> {
     /// A call's delegate. `is_told`: it will be told when the call is over, and on which stream.
-    pub(crate) fn of(call: &Call<'_>, stream: StreamHandle, is_told: bool) -> Self {
+    pub(crate) fn of(call: &Call<'t>, stream: StreamHandle, is_told: bool) -> Self {
         Self {
             call: call.number(),
             last_call: None,
             stream,
             is_told,
+            tracer: call.tracer(),
         }
     }
 }
@@ -132,7 +135,7 @@ impl Scratch {
     pub(crate) fn room(
         &mut self,
         wish: &Wish,
-        user: &User,
+        user: &User<'_>,
         idle: impl FnOnce() -> Result<()>,
     ) -> Result<Option<Room>> {
         match &mut self.0 {
@@ -186,7 +189,7 @@ impl Scratch {
 }
 
 impl Shared {
-    fn room(&mut self, wish: &Wish, user: &User) -> Result<Option<Room>> {
+    fn room(&mut self, wish: &Wish, user: &User<'_>) -> Result<Option<Room>> {
         if let Some(call) = self.call
             && call != user.call
         {
@@ -212,6 +215,13 @@ impl Shared {
             Taken::Held(held) => self.held.insert(held).room(),
             Taken::Nothing => return Ok(None),
         };
+        user.tracer.bytes(|| {
+            let bytes = self.pool.statistics().bytes;
+            (
+                format!("shared scratch, {}", self.pool.device().id()),
+                bytes,
+            )
+        });
         self.last = Some((room.address, user.call));
         Ok(Some(room))
     }

@@ -118,7 +118,7 @@ impl State {
         &mut self,
         number: u64,
         memory: Memory,
-        user: &User,
+        user: &User<'_>,
         lasts: bool,
     ) -> Taken {
         if lasts {
@@ -167,7 +167,7 @@ impl State {
     pub(super) fn choose(
         &mut self,
         wish: &Wish,
-        user: &User,
+        user: &User<'_>,
         over: Option<&Over>,
         limit: Limit,
     ) -> Choice {
@@ -242,7 +242,7 @@ impl State {
 impl Block {
     /// Whether the last use comes before what a user enqueues now, as far as can be guessed: it was at
     /// the same place, or in the call that the instance had last, which comes before wherever it was.
-    pub(super) fn was_used_by(&self, user: &User) -> bool {
+    pub(super) fn was_used_by(&self, user: &User<'_>) -> bool {
         self.place == Place::here(user.stream) || Some(self.call) == user.last_call
     }
 }

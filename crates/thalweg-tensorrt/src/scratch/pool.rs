@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use thalweg_core::{Error, ErrorKind, Result, StreamHandle, ensure};
+use thalweg_core::{Error, ErrorKind, Result, StreamHandle, Tracer, ensure};
 use thalweg_cuda::{Device, Stream};
 
 use super::memory::Memory;
@@ -73,6 +73,11 @@ impl Pool {
         self.device.ordinal() == device && self.limit == limit
     }
 
+    /// Its device.
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
     /// The number of its device.
     pub(crate) fn ordinal(&self) -> i32 {
         self.device.ordinal()
@@ -116,7 +121,7 @@ impl Pool {
 
     /// Takes a piece for work that is about to be enqueued on the user's stream. If the call has one
     /// already, it is that, made larger if it has to be.
-    pub(super) fn take(&self, wish: &Wish, user: &User) -> Result<Taken> {
+    pub(super) fn take(&self, wish: &Wish, user: &User<'_>) -> Result<Taken> {
         self.limit.check(wish.bytes)?;
         let mut state = self.lock();
         let leased = state
@@ -209,7 +214,7 @@ impl Pool {
         &'p self,
         mut state: MutexGuard<'p, State>,
         wish: &Wish,
-        user: &User,
+        user: &User<'_>,
     ) -> Result<Taken> {
         let mut over = None;
         let mut ticket = None;
@@ -222,7 +227,7 @@ impl Pool {
             };
             match choice {
                 Choice::Wait => {
-                    state = self.wait(state, &mut ticket);
+                    state = self.wait(state, &mut ticket, user.tracer);
                     // All may be different.
                     over = None;
                     continue;
@@ -277,7 +282,7 @@ impl Pool {
         &self,
         mut state: MutexGuard<'_, State>,
         block: Block,
-        user: &User,
+        user: &User<'_>,
         lasts: bool,
         is_over: bool,
     ) -> Result<Taken> {
@@ -304,6 +309,9 @@ impl Pool {
                 bytes = block.memory.len(),
                 "a stream waits for shared scratch"
             );
+            let notes = [("bytes", block.memory.len().into())];
+            user.tracer
+                .instant("a stream waits for shared scratch", &notes);
         }
         Ok(state.hand_out(number, block.memory, user, lasts))
     }
@@ -315,7 +323,7 @@ impl Pool {
         mut state: MutexGuard<'_, State>,
         old: Memory,
         wish: &Wish,
-        user: &User,
+        user: &User<'_>,
         (is_leased, lasts): (bool, bool),
     ) -> Result<Taken> {
         // The old one counts no more.
@@ -328,6 +336,8 @@ impl Pool {
             to = bytes,
             "shared scratch grows"
         );
+        let notes = [("from", old.len().into()), ("to", bytes.into())];
+        user.tracer.instant("shared scratch grows", &notes);
         // It goes first, so that the new one can have its memory. What the user has enqueued in it is on
         // the same stream.
         let old = Block {
@@ -354,7 +364,7 @@ impl Pool {
         bytes: usize,
         least: usize,
         victims: &mut Vec<Block>,
-        user: &User,
+        user: &User<'_>,
     ) -> Result<Memory> {
         // There, an event would be recorded that nobody else can wait for.
         refused(&self.device, user.stream)?;
@@ -373,6 +383,10 @@ impl Pool {
                 bytes,
                 "memory is out; shared scratch that nobody has is freed"
             );
+            let trimmed: usize = unused.iter().map(|block| block.memory.len()).sum();
+            let notes = [("bytes", trimmed.into()), ("pieces", unused.len().into())];
+            user.tracer
+                .instant("shared scratch is trimmed, since memory is out", &notes);
             free(unused, &stream)?;
             // Memory comes back when what used it is over: here on this stream, elsewhere on others.
             // Waiting for both is better than failing.
@@ -401,7 +415,7 @@ impl Pool {
         mut state: MutexGuard<'_, State>,
         number: u64,
         made: Result<Memory>,
-        user: &User,
+        user: &User<'_>,
         lasts: bool,
     ) -> Result<Taken> {
         let memory = match made {
@@ -413,6 +427,8 @@ impl Pool {
             }
         };
         state.statistics.allocations += 1;
+        let notes = [("bytes", memory.len().into())];
+        user.tracer.instant("shared scratch is allocated", &notes);
         Ok(state.hand_out(number, memory, user, lasts))
     }
 
@@ -454,6 +470,7 @@ impl Pool {
         &self,
         mut state: MutexGuard<'s, State>,
         ticket: &mut Option<u64>,
+        tracer: Tracer<'_>,
     ) -> MutexGuard<'s, State> {
         let number = *ticket.get_or_insert_with(|| {
             state.next += 1;
@@ -463,6 +480,7 @@ impl Pool {
         state.first.get_or_insert(number);
         state.waiting += 1;
         tracing::debug!(device = self.ordinal(), "a call waits for shared scratch");
+        let _span = tracer.wait("wait for shared scratch");
         let waited = self.turn.wait(state);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
         state.waiting -= 1;

@@ -9,9 +9,12 @@ mod graphs;
 mod layouts;
 mod omissions;
 mod profiles;
+#[path = "../../../thalweg-core/tests/traces/read.rs"]
+mod read;
 mod refusals;
 mod scratch;
 mod sharing;
+mod timelines;
 mod traces;
 mod weights;
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use thalweg::{Device, GraphUse, Input, Method, RunOptions, Runtime, Schedule, Value};
+use thalweg::{Device, Input, Method, RunOptions, Runtime, Schedule, Trace, Value};
 
 use self::alternate::{Turns, alternate};
 #[cfg(target_os = "linux")]
@@ -24,7 +24,9 @@ use self::scratch::{Held, Looked, SharedScratch};
 #[cfg(target_os = "linux")]
 use self::together::together;
 use super::Verdict;
+use super::graphs::Graphs;
 use super::timing::Times;
+use super::traced::{self, save};
 use crate::failure::{Failure, Result};
 use crate::input::{HELP, Prepared, Spec};
 use crate::machine::{Machine, peak_memory};
@@ -89,30 +91,13 @@ pub(crate) struct Arguments {
     /// How many threads operators may use [default: all]
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     threads: Option<usize>,
+    /// Makes one more call of each after all others, which is not measured, and writes to this file what
+    /// happens in it, to be opened in https://ui.perfetto.dev
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["floor", "alternate"])]
+    trace: Option<PathBuf>,
     /// Prints the numbers as JSON, times in microseconds
     #[arg(long)]
     json: bool,
-}
-
-/// Whether graphs are used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Graphs {
-    /// Where they can be
-    Auto,
-    /// With an error where something cannot be recorded
-    On,
-    /// Nowhere
-    Off,
-}
-
-impl From<Graphs> for GraphUse {
-    fn from(graphs: Graphs) -> Self {
-        match graphs {
-            Graphs::Auto => Self::Auto,
-            Graphs::On => Self::On,
-            Graphs::Off => Self::Off,
-        }
-    }
 }
 
 /// What was measured of one program.
@@ -159,24 +144,35 @@ pub(crate) fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdic
         return alternate(arguments, turns, out);
     }
     let looked = Looked::new(arguments.threads, arguments.shared_scratch);
+    let trace = arguments.trace.as_ref().map(|_| Trace::new());
     let mut all = Vec::new();
     for program in &arguments.programs {
         let source = Source::find(program, &arguments.data)?;
-        let measured = measure(arguments, &looked, &source)
+        let measured = measure(arguments, &looked, &source, trace.as_ref())
             .map_err(|failure| failure.in_file(&source.path))?;
         all.extend(measured);
     }
+    let saved = match (&trace, &arguments.trace) {
+        (Some(trace), Some(path)) => save(trace, path)?,
+        _ => Vec::new(),
+    };
     let runtime = &looked.runtime;
     let machine = Machine::look();
     if arguments.json {
         print_json(arguments, runtime, &machine, &all, out)?;
     } else {
         print_table(arguments, runtime, &machine, &all, out)?;
+        traced::print(&saved, out)?;
     }
     Ok(Verdict::Right)
 }
 
-fn measure(arguments: &Arguments, looked: &Looked, source: &Source) -> Result<Vec<Measured>> {
+fn measure(
+    arguments: &Arguments,
+    looked: &Looked,
+    source: &Source,
+    trace: Option<&Trace>,
+) -> Result<Vec<Measured>> {
     let runtime = &looked.runtime;
     let load = |shared| {
         let method = arguments.method.as_deref();
@@ -240,6 +236,13 @@ fn measure(arguments: &Arguments, looked: &Looked, source: &Source) -> Result<Ve
                 subject.alone.push(returned);
                 subject.times.push(finished);
             }
+        }
+    }
+    if let Some(trace) = trace {
+        let options = options.clone().trace(trace);
+        for subject in &mut subjects {
+            let traced = timed(&mut subject.method, &inputs, &options, waits);
+            traced.map_err(|error| explained(error, &prepared))?;
         }
     }
     let describe = |((value, source), place): ((&Value, &String), String)| {

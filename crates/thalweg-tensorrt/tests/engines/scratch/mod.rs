@@ -7,6 +7,7 @@ mod omissions;
 mod order;
 mod sharing;
 mod threads;
+mod timelines;
 
 use super::*;
 use std::sync::mpsc;
