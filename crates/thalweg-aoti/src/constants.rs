@@ -42,8 +42,7 @@ impl Storages {
 }
 
 impl Loaded {
-    /// A storage that nobody shares.
-    pub(crate) fn new(bytes: Bytes, on_device: bool, on: &OnDevice) -> Result<Self> {
+    fn new(bytes: Bytes, on_device: bool, on: &OnDevice) -> Result<Self> {
         if !on_device {
             return Ok(Self {
                 storage: Arc::new(Storage::copied(&bytes)?),
@@ -56,7 +55,7 @@ impl Loaded {
         let buffer = DeviceBuffer::new(&stream, bytes.len().max(1))?;
         let mut work = stream.work()?;
         if !bytes.is_empty() {
-            work.upload(buffer.slice(..bytes.len())?, &bytes)?;
+            work.upload_once(buffer.slice(..bytes.len())?, &bytes)?;
         }
         let ready = ended(work)?;
         let device = Where::Device(on.device.ordinal());
@@ -69,24 +68,25 @@ impl Loaded {
         })
     }
 
-    /// The constant in it.
-    pub(crate) fn tensor(&self, constant: &Constant) -> Result<Tensor> {
-        let signed =
-            |values: &[u64]| -> Vec<i64> { values.iter().map(|&value| value as i64).collect() };
-        let (sizes, strides) = (signed(&constant.sizes), signed(&constant.strides));
-        let offset = constant.offset as i64;
-        Tensor::new(
-            self.storage.clone(),
-            constant.dtype,
-            &sizes,
-            &strides,
-            offset,
-        )
+    /// Its memory, for tensors.
+    pub(crate) fn storage(&self) -> &Arc<Storage> {
+        &self.storage
     }
 
     /// What the storage is ready after.
     pub(crate) fn ready(&self) -> Option<&Event> {
         self.ready.as_ref()
+    }
+}
+
+impl Constant {
+    /// The constant, in a storage.
+    pub(crate) fn tensor_in(&self, storage: &Arc<Storage>) -> Result<Tensor> {
+        let signed =
+            |values: &[u64]| -> Vec<i64> { values.iter().map(|&value| value as i64).collect() };
+        let (sizes, strides) = (signed(&self.sizes), signed(&self.strides));
+        let offset = self.offset as i64;
+        Tensor::new(storage.clone(), self.dtype, &sizes, &strides, offset)
     }
 }
 

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 use thalweg_core::{
     Delegate, DelegateInstance, DelegateSpec, Payload as Bytes, Result, State, bail, ensure,
 };
-use thalweg_cuda::{DeviceBuffer, Event, Stream};
+use thalweg_cuda::{Event, Stream};
 
-use crate::abi::{Container, Entry, Lent, Storage, Tensor, Where, copy_on_host, copy_storage};
+use crate::abi::{Container, Entry, Lent, Tensor, Where};
 use crate::backend::lock;
+use crate::buffers::{Initial, ModelBuffer};
 use crate::compiled::Compiled;
 use crate::constants::{Loaded, Storages, ended};
 use crate::instance::Instance;
@@ -52,7 +53,7 @@ enum Source {
 struct Named {
     constant: Constant,
     bytes: Bytes,
-    /// `None` if each instance has its own.
+    /// `None` if it is of the state, or the library has no use for it.
     shared: Option<Arc<Loaded>>,
 }
 
@@ -68,7 +69,7 @@ pub(crate) struct Own {
     pub(crate) held: Held,
     _lent: Lent,
     _loaded: Vec<Arc<Loaded>>,
-    _buffers: Vec<DeviceBuffer>,
+    _buffers: Vec<Arc<ModelBuffer>>,
     /// What must be over before the first call.
     pub(crate) ready: Vec<Event>,
     /// Whether the library will still compute constants, in its first run: none, then.
@@ -114,8 +115,13 @@ impl LibraryDelegate {
 }
 
 impl Delegate for LibraryDelegate {
-    fn instance(&self, _: &State) -> Result<Box<dyn DelegateInstance>> {
-        Ok(Box::new(Instance::new(self.0.clone())?))
+    fn instance(&self, state: &State) -> Result<Box<dyn DelegateInstance>> {
+        Ok(Box::new(Instance::new(self.0.clone(), state)?))
+    }
+
+    fn has_state(&self) -> bool {
+        let mut entries = self.0.entries.iter();
+        entries.any(Entry::is_of_state)
     }
 }
 
@@ -148,9 +154,9 @@ impl Source {
                 constant.storage_bytes
             );
             let entry = entries.iter().find(|entry| entry.original == constant.name);
-            // What the model may change is each instance's own; what it has no use for stays.
+            // What it has no use for stays.
             let shared = match entry {
-                Some(entry) if !entry.buffer || omitted(Rule::OwnBuffers) => {
+                Some(entry) if !entry.is_of_state() => {
                     Some(storages.get(&bytes, constant, &compiled.on)?)
                 }
                 _ => None,
@@ -213,8 +219,8 @@ impl Source {
 }
 
 impl Prepared {
-    /// What another instance runs the library with.
-    pub(crate) fn own(&self) -> Result<Own> {
+    /// What another instance runs the library with, whose state has what the model may change.
+    pub(crate) fn own(self: &Arc<Self>, state: &State) -> Result<Own> {
         let spare = lock(&self.spare).take();
         let mut held = match spare {
             Some(held) => held,
@@ -222,8 +228,8 @@ impl Prepared {
         };
         let mut constants = Vec::new();
         let mut loaded = Vec::new();
-        let mut buffers = Vec::new();
-        let mut ready = Vec::new();
+        let (mut buffers, mut ready) = (Vec::new(), Vec::new());
+        let on = &self.compiled.on;
         let entries = self.entries.iter().filter(|entry| !entry.folded);
         match &self.constants {
             Source::Nothing => {}
@@ -232,10 +238,28 @@ impl Prepared {
                     let Some(named) = named.get(&entry.original) else {
                         bail!(Internal, "the constant `{}` is gone", entry.original);
                     };
-                    let storage = named.storage(&self.compiled)?;
-                    constants.push((entry.name.clone(), storage.tensor(&named.constant)?));
-                    ready.extend(storage.ready().cloned());
-                    loaded.push(storage);
+                    let constant = &named.constant;
+                    let tensor = match &named.shared {
+                        Some(shared) => {
+                            ready.extend(shared.ready().cloned());
+                            loaded.push(shared.clone());
+                            constant.tensor_in(shared.storage())?
+                        }
+                        None => {
+                            let place = match constant.on_device {
+                                true => Where::Device(on.device.ordinal()),
+                                false => Where::Host,
+                            };
+                            let initial = Initial::Bytes(named.bytes.clone());
+                            let name = &entry.original;
+                            let buffer = ModelBuffer::of_state(state, name, initial, place, on)?;
+                            ready.extend(buffer.ready().cloned());
+                            let tensor = constant.tensor_in(buffer.storage())?;
+                            buffers.push(buffer);
+                            tensor
+                        }
+                    };
+                    constants.push((entry.name.clone(), tensor));
                 }
             }
             Source::Blob {
@@ -245,17 +269,21 @@ impl Prepared {
             } => {
                 ready.extend(event.clone());
                 for (entry, tensor) in entries.zip(tensors) {
-                    let own = entry.buffer && !omitted(Rule::OwnBuffers);
-                    let tensor = match (own, tensor.storage.on) {
-                        (false, _) => tensor.clone(),
-                        (true, Where::Host) => copy_on_host(tensor)?,
-                        (true, Where::Device(_)) => {
-                            let (tensor, buffer, event) = self.copy(tensor, event.as_ref())?;
-                            buffers.push(buffer);
-                            ready.extend(event);
-                            tensor
-                        }
-                    };
+                    let mut tensor = tensor.clone();
+                    if entry.is_of_state() {
+                        let from = tensor.storage.clone();
+                        let place = from.on;
+                        let initial = Initial::Container {
+                            from,
+                            after: event.clone(),
+                            _of: self.clone(),
+                        };
+                        let name = &entry.original;
+                        let buffer = ModelBuffer::of_state(state, name, initial, place, on)?;
+                        ready.extend(buffer.ready().cloned());
+                        tensor = tensor.in_storage(buffer.storage().clone());
+                        buffers.push(buffer);
+                    }
                     constants.push((entry.name.clone(), tensor));
                 }
             }
@@ -286,42 +314,12 @@ impl Prepared {
             folds_nothing: !folded,
         })
     }
-
-    /// A copy of a constant of the blob, for one instance.
-    fn copy(
-        &self,
-        tensor: &Tensor,
-        after: Option<&Event>,
-    ) -> Result<(Tensor, DeviceBuffer, Option<Event>)> {
-        let on = &self.compiled.on;
-        let stream = Stream::per_thread(&on.device);
-        if let Some(event) = after {
-            stream.wait(event)?;
-        }
-        let bytes = tensor.storage.bytes;
-        let buffer =
-            DeviceBuffer::new(&stream, usize::try_from(bytes.max(1)).unwrap_or(usize::MAX))?;
-        let mut work = stream.work()?;
-        work.writes(&buffer)?;
-        let place = Where::Device(on.device.ordinal());
-        let storage = Arc::new(Storage::lent(buffer.address(), bytes, place));
-        let copy = tensor.in_storage(storage);
-        copy_storage(&on.device, &copy.storage, &tensor.storage, &stream)?;
-        let event = ended(work)?;
-        Ok((copy, buffer, event))
-    }
 }
 
-impl Named {
-    fn storage(&self, compiled: &Compiled) -> Result<Arc<Loaded>> {
-        match &self.shared {
-            Some(shared) => Ok(shared.clone()),
-            None => {
-                let on_device = self.constant.on_device;
-                let loaded = Loaded::new(self.bytes.clone(), on_device, &compiled.on)?;
-                Ok(Arc::new(loaded))
-            }
-        }
+impl Entry {
+    /// Whether the model may change it, so that it is a part of an instance's state.
+    fn is_of_state(&self) -> bool {
+        self.buffer && !self.folded && !omitted(Rule::OwnBuffers)
     }
 }
 

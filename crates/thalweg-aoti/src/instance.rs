@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use thalweg_core::{Call, CallEnd, DelegateInstance, Device as _, DeviceId, ErrorKind, Result};
-use thalweg_core::{Stamp, StreamHandle, bail, ensure};
+use thalweg_core::{Stamp, State, StreamHandle, bail, ensure};
 use thalweg_cuda::Stream;
 
 use crate::abi::{Course, Plan, Ran, Session, Storage, Tensor, Where, borrow, copy};
@@ -31,9 +31,9 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    pub(crate) fn new(delegate: Arc<Prepared>) -> Result<Self> {
+    pub(crate) fn new(delegate: Arc<Prepared>, state: &State) -> Result<Self> {
         Ok(Self {
-            own: Some(delegate.own()?),
+            own: Some(delegate.own(state)?),
             runs: Runs::default(),
             stamps: Stamps::default(),
             prepared: Vec::new(),

@@ -20,6 +20,7 @@
 
 mod abi;
 mod backend;
+mod buffers;
 mod compiled;
 mod constants;
 mod delegate;

@@ -144,13 +144,33 @@ pub(crate) fn copy_storage(
     unsafe { device.copy(to, from, len, raw) }
 }
 
-/// A copy of a tensor on the host, whose storage a library has made, outside of a call.
-pub(crate) fn copy_on_host(tensor: &Tensor) -> Result<Tensor> {
-    let len = tensor.storage.bytes as usize;
-    let from = ptr::with_exposed_provenance::<u8>(tensor.storage.address as usize);
-    // SAFETY: the library has said that the tensor has so many bytes there, and nobody changes them.
-    let bytes = unsafe { std::slice::from_raw_parts(from, len) };
-    Ok(tensor.in_storage(Arc::new(Storage::copied(bytes)?)))
+/// A copy of memory on the host, outside of a call.
+pub(crate) fn read_on_host(storage: &Storage) -> Result<Vec<u8>> {
+    ensure!(
+        storage.on == Where::Host,
+        Internal,
+        "the host reads memory of a device"
+    );
+    let from = ptr::with_exposed_provenance::<u8>(storage.address as usize);
+    // SAFETY: there are so many bytes, and no library runs that would change them.
+    let bytes = unsafe { std::slice::from_raw_parts(from, storage.bytes as usize) };
+    Ok(bytes.to_vec())
+}
+
+/// Replaces memory on the host, outside of a call.
+pub(crate) fn write_on_host(storage: &Storage, bytes: &[u8]) -> Result<()> {
+    ensure!(
+        storage.on == Where::Host && storage.bytes == bytes.len() as u64,
+        Internal,
+        "{} bytes are written to {} on {:?}",
+        bytes.len(),
+        storage.bytes,
+        storage.on
+    );
+    let to = ptr::with_exposed_provenance_mut::<u8>(storage.address as usize);
+    // SAFETY: there are so many bytes, and no library runs that would use them.
+    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+    Ok(())
 }
 
 /// Sets all elements to zero.

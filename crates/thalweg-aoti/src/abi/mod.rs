@@ -36,7 +36,7 @@ mod tensors;
 mod unsupported;
 
 pub(crate) use container::{Container, Entry, Functions, Lent};
-pub(crate) use copies::{copy, copy_on_host, copy_storage};
+pub(crate) use copies::{copy, copy_storage, read_on_host, write_on_host};
 pub(crate) use course::{Course, Plan, Ran};
 pub(crate) use driver::Table;
 pub(crate) use load::load;

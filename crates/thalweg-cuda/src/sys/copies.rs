@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use thalweg_core::{Result, bail, ensure};
+use thalweg_core::{Error, Result, bail, ensure};
 
 use super::Context;
 use crate::buffer::DeviceBlock;
 use crate::order::Access;
 use crate::staging::LARGE;
-use crate::{DeviceSlice, PinnedSlice, Work};
+use crate::{DeviceSlice, MemoryKind, PinnedSlice, Work};
 
 impl Work<'_> {
     /// Copies pinned host memory to the device.
@@ -183,6 +183,42 @@ impl Work<'_> {
             }
         }
         Ok(())
+    }
+
+    /// As [`upload`](Self::upload), for bytes that are copied once, as weights are: the driver itself copies
+    /// them through memory that it has for that, so that none has to be pinned first, which takes longer than
+    /// to copy a few megabytes. More than that goes the other way, where host and device overlap.
+    ///
+    /// # Errors
+    /// As for [`upload`](Self::upload).
+    pub fn upload_once<'a>(&mut self, to: impl Into<DeviceSlice<'a>>, from: &[u8]) -> Result<()> {
+        let to = to.into();
+        same_length(to.len(), from.len())?;
+        self.not_captured("uploaded from")?;
+        let address = from.as_ptr().expose_provenance() as u64;
+        // Of memory that the device reaches, the driver would read when the copy runs.
+        let pageable = || {
+            let device = self.stream().device();
+            Ok::<_, Error>(device.memory_kind(address)? == MemoryKind::Pageable)
+        };
+        if from.is_empty() || from.len() > LARGE || !pageable()? {
+            return self.upload(to, from);
+        }
+        self.same_driver(context_of(to.buffer().block()))?;
+        self.touch(to.buffer().block(), Access::Write)?;
+        let stream = self.stream().handle().raw()?;
+        let context = self.context();
+        // SAFETY: the target lies within its buffer, which this work keeps alive; and the driver has read
+        // pageable memory when this returns.
+        let status = unsafe {
+            (context.table().cuMemcpyHtoDAsync_v2)(
+                to.address(),
+                from.as_ptr().cast(),
+                from.len(),
+                stream,
+            )
+        };
+        context.check("cuMemcpyHtoDAsync", status)
     }
 
     /// Copies device memory to any host memory, through pinned memory that is kept, and waits

@@ -161,3 +161,34 @@ fn devices_copy_from_each_other() {
         assert_eq!(download(&mut work, &to), expected);
     });
 }
+
+#[test]
+fn bytes_that_are_copied_once_may_be_changed_at_once_wherever_they_are() {
+    on_every_machine(50, 1, |driver| {
+        let device = driver.device(0).unwrap();
+        let stream = Stream::new(&device).unwrap();
+        let mut pageable = bytes(&numbers(1024));
+        let expected = pageable.clone();
+        let mut pinned = PinnedBuffer::new(&device, pageable.len()).unwrap();
+        pinned.write().unwrap().copy_from_slice(&pageable);
+        for from_pinned in [false, true] {
+            let buffer = DeviceBuffer::new(&stream, pageable.len()).unwrap();
+            let mut work = stream.work().unwrap();
+            match from_pinned {
+                true => {
+                    let lent = pinned.read().unwrap();
+                    work.upload_once(&buffer, &lent).unwrap();
+                }
+                false => work.upload_once(&buffer, &pageable).unwrap(),
+            }
+            pageable.fill(0);
+            pinned.write().unwrap().fill(0);
+            let mut result = vec![0; expected.len()];
+            work.download(&mut result, &buffer).unwrap();
+            work.finish().unwrap();
+            assert_eq!(result, expected);
+            pageable.copy_from_slice(&expected);
+            pinned.write().unwrap().copy_from_slice(&expected);
+        }
+    });
+}
