@@ -73,7 +73,7 @@ pub use pinned::{HostBytes, HostBytesMut, PinnedBuffer, PinnedSlice};
 pub use pointer::MemoryKind;
 pub use pool::{Pool, PoolStatistics};
 pub use stream::Stream;
-pub use sys::{Outcome, Place};
+pub use sys::{CallGraph, Outcome, Place};
 pub use work::Work;
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The library of `thalweg-aoti-sample` as a part of programs, and what it computes. Tests of other crates
 //! that run such programs include this file, too.
 
+#![allow(dead_code, reason = "every test file uses some of it")]
+
 use std::path::PathBuf;
 use std::sync::OnceLock;
 

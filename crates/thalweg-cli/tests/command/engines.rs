@@ -642,10 +642,7 @@ fn what_is_not_in_a_floor_and_what_cannot_be_measured_is_said() {
 #[test]
 fn there_is_no_floor_without_engines_that_run() {
     let message = with_gpu(&["bench", "--floor", "fixtures/add"]).refused();
-    assert!(
-        message.contains("has no delegates of TensorRTBackend"),
-        "{message}"
-    );
+    assert!(message.contains("has no delegates"), "{message}");
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("model.pte");
     write_program(&program);

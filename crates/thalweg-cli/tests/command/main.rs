@@ -2,14 +2,21 @@
 
 mod bench;
 mod doctor;
+#[cfg(target_os = "linux")]
 mod engines;
 mod inspect;
+#[cfg(target_os = "linux")]
+mod libraries;
 mod run;
+#[cfg(target_os = "linux")]
+#[path = "../../../thalweg-aoti/tests/sample/mod.rs"]
+mod sample;
+#[cfg(target_os = "linux")]
 mod together;
 #[cfg(target_os = "linux")]
 mod traces;
 mod verify;
-#[cfg(target_os = "linux")]
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;

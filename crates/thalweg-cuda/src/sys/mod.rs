@@ -11,6 +11,7 @@
 #![allow(unsafe_code, reason = "see the module's documentation")]
 
 mod attributes;
+mod call_graph;
 mod capture;
 mod context;
 mod copies;
@@ -30,6 +31,7 @@ mod stream;
 mod table;
 
 pub(crate) use attributes::{Attribute, DeviceHandle};
+pub use call_graph::CallGraph;
 pub(crate) use capture::{CaptureState, Parts, RelaxedCapture, drop_left_behind};
 pub(crate) use context::{Context, Entered};
 pub(crate) use device_memory::DeviceMemory;

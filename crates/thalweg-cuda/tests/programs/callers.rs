@@ -4,9 +4,9 @@ use std::thread;
 
 use thalweg_core::{
     Device as _, DeviceInput, ErrorKind, Input, Method, Output, Rule, RunOptions, StreamHandle,
-    Tensor, omit,
+    Tensor, Value, omit,
 };
-use thalweg_cuda::{Capture, Device, DeviceArray, GraphExec, Stream};
+use thalweg_cuda::{CallGraph, Capture, Device, DeviceArray, GraphExec, Stream};
 use thalweg_simgpu::Config;
 
 use crate::elementwise::session;
@@ -312,5 +312,42 @@ fn what_no_graph_can_have_is_refused_while_the_caller_records() {
             numbers(method.run(&[(&rows(1.0)).into()]).unwrap()).unwrap(),
             [vec![2.0; 4]]
         );
+    });
+}
+
+#[test]
+fn a_whole_call_is_one_graph_with_its_copies() {
+    on_every_machine(50, 1, |driver| {
+        let device = driver.device(0).unwrap();
+        let mut m = Maker::new();
+        let x = m.input(2);
+        let y = m.hop(x, 2);
+        m.forward.output(y);
+        let program = load(std::slice::from_ref(&device), &m.build(), false).unwrap();
+        let call =
+            CallGraph::record(&device, &program, "forward", &[Value::Tensor(rows(4.0))]).unwrap();
+        assert_eq!(call.copied(), (16, 16));
+        for _ in 0..3 {
+            call.launch().unwrap();
+            let expected: Vec<u8> = [5f32; 4].iter().flat_map(|x| x.to_ne_bytes()).collect();
+            assert_eq!(call.outputs().unwrap(), [expected]);
+        }
+    });
+}
+
+#[test]
+fn a_call_with_operators_of_the_host_is_no_graph() {
+    on_every_machine(1, 1, |driver| {
+        let device = driver.device(0).unwrap();
+        let mut m = Maker::new();
+        let x = m.input(2);
+        let y = m.hop(x, 2);
+        m.double(y);
+        let z = m.hop(y, 2);
+        m.forward.output(z);
+        let program = load(std::slice::from_ref(&device), &m.build(), false).unwrap();
+        let call = CallGraph::record(&device, &program, "forward", &[Value::Tensor(rows(4.0))]);
+        let error = call.err().unwrap().to_string();
+        assert!(error.contains("copies to the host"), "{error}");
     });
 }

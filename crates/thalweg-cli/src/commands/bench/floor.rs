@@ -1,4 +1,5 @@
-//! `thalweg bench --floor`: a method beside its TensorRT engines by themselves.
+//! `thalweg bench --floor`: a method beside its TensorRT engines by themselves; or, if it has other
+//! delegates, beside the same call as one graph.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use thalweg::Value;
-use thalweg::cuda::Driver;
+use thalweg::cuda::{CallGraph, Driver};
 use thalweg::tensorrt::{Around, Floor, NAME, Options, TensorRt, Watched};
 use thalweg::{Device, GraphUse, How, Input, LoadOptions, Method, Output, RunOptions, Runtime};
 
@@ -29,6 +30,9 @@ const LOADS: usize = 20;
 /// The third call of a kind is recorded as a graph, and the one after it is the first that is like
 /// those that follow.
 const LEAST_WARMUP: usize = 3;
+
+/// Compiled libraries do in their first two runs what later ones do not.
+const LEAST_CALLS: usize = LEAST_WARMUP + 2;
 
 /// Where the method has inputs and outputs, and what the engines have around them for that.
 #[derive(Clone, Copy)]
@@ -119,12 +123,16 @@ fn measure(arguments: &Arguments, source: &Source) -> Result<Measured> {
     };
     // Without TensorRT, this says what is missing in a program without engines, too.
     let chosen = load(&crate::commands::runtime(arguments.threads))?;
-    if !chosen.info.backends.iter().any(|name| name == NAME) {
+    let backends = &chosen.info.backends;
+    if backends.is_empty() {
         return Err(Failure::new(format!(
-            "method {} has no delegates of {NAME}, so there is no floor to measure",
+            "method {} has no delegates, so there is no floor to measure",
             chosen.info.name
         ))
         .hint("bench without --floor"));
+    }
+    if backends.iter().any(|name| name != NAME) {
+        return measure_call(arguments, source, &chosen);
     }
     let driver = Driver::open(None)?;
     let tensorrt = TensorRt::find(&driver, &Options::new())?;
@@ -187,6 +195,91 @@ fn measure(arguments: &Arguments, source: &Source) -> Result<Measured> {
         besides: besides(&chosen, &schedule),
         same_outputs,
         kinds: turns.into_iter().map(Turn::pair).chain([loading]).collect(),
+        devices: devices.iter().map(|device| device.name()).collect(),
+    })
+}
+
+/// Measures a method beside the same call as one graph, with delegates of any backend.
+fn measure_call(arguments: &Arguments, source: &Source, chosen: &Chosen) -> Result<Measured> {
+    let runtime = crate::commands::runtime(arguments.threads);
+    let prepared = source.inputs(chosen, &arguments.specs)?;
+    let schedule = chosen.program.schedule(&chosen.info.name)?;
+    let devices = devices(&runtime, &schedule)?;
+    let [device] = &*devices else {
+        return Err(Failure::new(format!(
+            "the method has memory on {}; a floor is measured on one",
+            text::count(devices.len(), "device")
+        )));
+    };
+    let kind = KINDS[1];
+    let placed = Placed::new(kind.inputs, &prepared.values, &schedule)?;
+    let lent = placed.lend()?;
+    let inputs = lent.inputs(&prepared.values)?;
+    let mut instance = chosen.instance()?;
+    let ordinal = usize::try_from(device.id().index).unwrap_or(0);
+    let on = Driver::open(None)?.device(ordinal)?;
+    let (program, name) = (&chosen.program, &chosen.info.name);
+    let floor = CallGraph::record(&on, program, name, &prepared.values);
+    let floor = floor.map_err(|error| with_causes(&error));
+    let mut turn = Turn::of(kind);
+    let rounds = ROUNDS.min(arguments.repeat);
+    let block = Block {
+        warmup: arguments.warmup.max(LEAST_CALLS),
+        repeat: arguments.repeat.div_ceil(rounds),
+        devices: &devices,
+    };
+    for _ in 0..rounds {
+        turn.method(&mut instance, &inputs, &block)
+            .map_err(|error| explained(error, &prepared))?;
+        turn.floor = match (turn.floor, &floor) {
+            (Ok(mut times), Ok(floor)) => {
+                for number in 0..block.warmup + block.repeat {
+                    let start = Instant::now();
+                    floor.launch()?;
+                    if number >= block.warmup {
+                        times.push(start.elapsed());
+                    }
+                }
+                Ok(times)
+            }
+            (_, Err(why)) => Err(why.clone()),
+            (why, _) => why,
+        };
+    }
+    let outputs = instance
+        .run(&inputs)
+        .and_then(|outputs| outputs.to_values());
+    let outputs = outputs.map_err(|error| explained(error, &prepared))?;
+    let outputs: Vec<_> = outputs.iter().filter_map(bytes).collect();
+    let same_outputs = match &floor {
+        Ok(floor) => floor.outputs()?.iter().eq(outputs.iter()),
+        Err(_) => true,
+    };
+    let mut loads = Vec::new();
+    for number in 0..=LOADS.min(arguments.repeat) {
+        let start = Instant::now();
+        let options = arguments.pinned.load_options(LoadOptions::new());
+        let again = source.load(&runtime, arguments.method.as_deref(), options)?;
+        let instance = again.instance()?;
+        // The first one makes what all share.
+        if number > 0 {
+            loads.push(start.elapsed());
+        }
+        drop((instance, again));
+    }
+    let loading = Pair {
+        name: "load",
+        method: Ok(Times::new(loads)),
+        floor: Err("only engines are loaded by themselves".into()),
+    };
+    Ok(Measured {
+        program: source.path.display().to_string(),
+        method: name.clone(),
+        engines: 0,
+        copied: floor.as_ref().map_or((0, 0), CallGraph::copied),
+        besides: Vec::new(),
+        same_outputs,
+        kinds: vec![turn.pair(), loading],
         devices: devices.iter().map(|device| device.name()).collect(),
     })
 }
@@ -360,8 +453,8 @@ fn print_table(
     let rounds = ROUNDS.min(arguments.repeat);
     writeln!(
         out,
-        "{} of each, in turns of {} after {} of warmup; `floor` is the engines by themselves, until \
-         one synchronize. `load`: {} of program and method, and of the engines alone",
+        "{} of each, in turns of {} after {} of warmup; `floor` is the engines by themselves, or the \
+         call as one graph, until one synchronize. `load`: {} of program and method, and of the engines alone",
         text::count(arguments.repeat.div_ceil(rounds) * rounds, "call"),
         arguments.repeat.div_ceil(rounds),
         arguments.warmup.max(LEAST_WARMUP),
@@ -397,10 +490,13 @@ fn print_table(
     for measured in all {
         let program = &measured.program;
         let (to, from) = measured.copied;
+        let floor = match measured.engines {
+            0 => "the floor is the whole call as one graph".into(),
+            engines => text::count(engines, "call") + " of engines",
+        };
         writeln!(
             out,
-            "{program}: {} of engines; floors with copies bring {} to the device and {} back",
-            text::count(measured.engines, "call"),
+            "{program}: {floor}; floors with copies bring {} to the device and {} back",
             text::bytes(to as u64),
             text::bytes(from as u64),
         )?;
@@ -414,8 +510,8 @@ fn print_table(
         if !measured.same_outputs {
             writeln!(
                 out,
-                "{program}: the engines by themselves gave other outputs than the method, as they do \
-                 where they update state or depend on what the host computes between them"
+                "{program}: the floor gave other outputs than the method, as it does where delegates \
+                 update state or depend on what the host computes between them"
             )?;
         }
         for pair in &measured.kinds {

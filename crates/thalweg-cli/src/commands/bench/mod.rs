@@ -57,7 +57,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Graphs::Auto, conflicts_with = "floor")]
     graph: Graphs,
     /// Measures the method and its TensorRT engines by themselves in turn, in one process: what they
-    /// take with as little around them as possible is the floor of what the method can take
+    /// take with as little around them as possible is the floor of what the method can take. If it has
+    /// other delegates, the floor is the same call, recorded as one graph
     #[arg(long, conflicts_with_all = ["inputs", "outputs", "shared_scratch"])]
     floor: bool,
     /// Measures the programs, two at least, in one thread: each alone, all on one stream, and each on a
