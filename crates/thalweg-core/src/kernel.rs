@@ -1,5 +1,6 @@
 //! Operators: how kernels are registered, found and called.
 
+use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Deref;
@@ -9,7 +10,7 @@ use thalweg_format::ShapeDynamism;
 
 use crate::memory::Arguments;
 use crate::plan::{MethodPlan, PlannedValue};
-use crate::{DType, Result, Scalar, Signature, ValueId};
+use crate::{DType, Preparation, PrepareFn, Prepared, Result, Scalar, Signature, ValueId};
 
 /// What runs an operator: a function of its call.
 pub type KernelFn = dyn Fn(&KernelCall<'_>) -> Result<()> + Send + Sync;
@@ -20,6 +21,8 @@ pub struct Kernel {
     signature: Arc<Signature>,
     run: Arc<KernelFn>,
     moves: Option<MovesFn>,
+    prepare: Option<PrepareFn>,
+    pure: bool,
 }
 
 /// Says of a call whether all that the operator does is to move whole ranges of its arguments'
@@ -70,6 +73,8 @@ impl Kernel {
             signature: Arc::new(Signature::parse(signature)?),
             run: Arc::new(run),
             moves: None,
+            prepare: None,
+            pure: false,
         })
     }
 
@@ -79,6 +84,36 @@ impl Kernel {
     pub fn with_moves(mut self, moves: MovesFn) -> Self {
         self.moves = Some(moves);
         self
+    }
+
+    /// Adds that the operator can prepare something of its constant arguments when a method is
+    /// linked, such as weights in the order in which it reads them. Its calls find it with
+    /// [`KernelCall::prepared`]. A call may also come without: then nothing is known before it.
+    #[must_use]
+    pub fn with_preparation(mut self, prepare: PrepareFn) -> Self {
+        self.prepare = Some(prepare);
+        self
+    }
+
+    /// Adds that the operator gives the same results for the same arguments, and does nothing else.
+    /// Where all of its arguments are constants it runs once, when the method is linked.
+    #[must_use]
+    pub fn pure(mut self) -> Self {
+        self.pure = true;
+        self
+    }
+
+    /// Whether results depend on arguments alone.
+    pub fn is_pure(&self) -> bool {
+        self.pure
+    }
+
+    pub(crate) fn prepares(&self) -> bool {
+        self.prepare.is_some()
+    }
+
+    pub(crate) fn prepare(&self, arguments: &Preparation<'_>) -> Result<Option<Prepared>> {
+        self.prepare.map_or(Ok(None), |prepare| prepare(arguments))
     }
 
     /// What a call moves, if that is all that it does.
@@ -174,11 +209,27 @@ impl<'p> StaticCall<'p> {
 pub struct KernelCall<'c> {
     arguments: Arguments<'c>,
     threads: usize,
+    prepared: Option<&'c Prepared>,
 }
 
 impl<'c> KernelCall<'c> {
     pub(crate) fn new(arguments: Arguments<'c>, threads: usize) -> Self {
-        Self { arguments, threads }
+        Self {
+            arguments,
+            threads,
+            prepared: None,
+        }
+    }
+
+    pub(crate) fn with_prepared(mut self, prepared: Option<&'c Prepared>) -> Self {
+        self.prepared = prepared;
+        self
+    }
+
+    /// What the operator has prepared of its constant arguments, if it has.
+    #[inline]
+    pub fn prepared<T: Any>(&self) -> Option<&T> {
+        self.prepared?.get()
     }
 
     /// How many threads the kernel may use; at least 1.
@@ -235,6 +286,26 @@ impl KernelRegistry {
         if let Some(kernel) = self.kernels.get_mut(operator) {
             kernel.moves = Some(moves);
         }
+    }
+
+    /// Adds to an operator that it prepares something of its constant arguments; see
+    /// [`Kernel::with_preparation`]. Nothing if there is no such operator.
+    pub fn set_preparation(&mut self, operator: &str, prepare: PrepareFn) {
+        if let Some(kernel) = self.kernels.get_mut(operator) {
+            kernel.prepare = Some(prepare);
+        }
+    }
+
+    /// Adds to all operators that are there that their results depend on arguments alone; see
+    /// [`Kernel::pure`].
+    pub fn set_all_pure(&mut self) {
+        let kernels = self.kernels.values_mut();
+        kernels.for_each(|kernel| kernel.pure = true);
+    }
+
+    /// Adds all operators of another registry, which replace those of the same names.
+    pub fn extend(&mut self, other: Self) {
+        self.kernels.extend(other.kernels);
     }
 
     /// The operator with this name, such as `aten::add.out`.

@@ -14,6 +14,7 @@ pub struct LoadOptions {
     pub(crate) data: Vec<PathBuf>,
     pub(crate) memory_limit: usize,
     pub(crate) every_copy: bool,
+    pub(crate) constants_in_calls: bool,
     pub(crate) profile: Profile,
     pub(crate) backend_options: BackendOptions,
     pub(crate) trace: Option<Trace>,
@@ -26,6 +27,7 @@ impl LoadOptions {
             data: Vec::new(),
             memory_limit: 64 << 30,
             every_copy: false,
+            constants_in_calls: false,
             profile: Profile::Automatic,
             backend_options: BackendOptions::default(),
             trace: None,
@@ -52,6 +54,14 @@ impl LoadOptions {
     /// nothing depends on. The answers are the same; this is for finding out whether they are.
     pub fn every_copy(mut self, every_copy: bool) -> Self {
         self.every_copy = every_copy;
+        self
+    }
+
+    /// Runs operators whose arguments are all constants in every call, rather than once, when the
+    /// method is linked. The answers are the same; this is for finding out whether they are, and for
+    /// having the time of such operators in measurements.
+    pub fn constants_in_calls(mut self, constants_in_calls: bool) -> Self {
+        self.constants_in_calls = constants_in_calls;
         self
     }
 

@@ -16,6 +16,7 @@
 //! | `copying` | moving elements between layouts, transpositions in tiles |
 //! | `strided` | walking over several tensors at once, in runs |
 //! | `parallel` | sharing work among threads |
+//! | `vectors` | loops for the vectors that the machine has |
 //! | `pointwise` | the loop of all element-by-element operators |
 //! | `reductions` | the loops of all reductions over dimensions |
 //!
@@ -62,6 +63,7 @@ mod strided;
 #[cfg(test)]
 mod testing;
 mod upsampling;
+mod vectors;
 
 use thalweg_core::{KernelRegistry, Result};
 
@@ -86,6 +88,16 @@ pub fn register_seeded(registry: &mut KernelRegistry, seed: u64) -> Result<()> {
 }
 
 fn register_all(registry: &mut KernelRegistry, seed: Option<u64>) -> Result<()> {
+    let mut pure = KernelRegistry::new();
+    register_pure(&mut pure)?;
+    moves::register(&mut pure);
+    pure.set_all_pure();
+    registry.extend(pure);
+    random::register(registry, seed)
+}
+
+/// All operators whose results depend on their arguments alone.
+fn register_pure(registry: &mut KernelRegistry) -> Result<()> {
     attention::register(registry)?;
     convolution::register(registry)?;
     creation::register(registry)?;
@@ -100,13 +112,10 @@ fn register_all(registry: &mut KernelRegistry, seed: Option<u64>) -> Result<()> 
     prims::register(registry)?;
     products::register(registry)?;
     quantized::register(registry)?;
-    random::register(registry, seed)?;
     reductions::register(registry)?;
     sampling::register(registry)?;
     shapes::register(registry)?;
     softmax::register(registry)?;
     sorting::register(registry)?;
-    upsampling::register(registry)?;
-    moves::register(registry);
-    Ok(())
+    upsampling::register(registry)
 }

@@ -7,6 +7,7 @@ use crate::dispatch::dispatch;
 use crate::float::{Real, compute_into, widened};
 use crate::ordering::{around, laid_out};
 use crate::parallel::for_each_chunk;
+use crate::vectors::vectorized;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
@@ -75,16 +76,21 @@ fn normalize<R: Exp>(
     let work = out.len().saturating_mul(16);
     for_each_chunk(threads, work, out, piece, |index, out| {
         let data = &data[index * piece..][..out.len()];
-        for (data, out) in data.chunks_exact(slab).zip(out.chunks_exact_mut(slab)) {
-            if inner == 1 {
-                row(kind, data, out);
-                continue;
-            }
-            for first in (0..inner).step_by(LANES) {
-                let width = LANES.min(inner - first);
-                lanes(kind, &data[first..], &mut out[first..], inner, width);
-            }
-        }
+        vectorized(
+            #[inline(always)]
+            || {
+                for (data, out) in data.chunks_exact(slab).zip(out.chunks_exact_mut(slab)) {
+                    if inner == 1 {
+                        row(kind, data, out);
+                        continue;
+                    }
+                    for first in (0..inner).step_by(LANES) {
+                        let width = LANES.min(inner - first);
+                        lanes(kind, &data[first..], &mut out[first..], inner, width);
+                    }
+                }
+            },
+        );
         Ok(())
     })
 }
@@ -93,6 +99,7 @@ fn normalize<R: Exp>(
 const WIDTH: usize = 16;
 
 /// One row whose elements are neighbours.
+#[inline(always)]
 fn row<R: Exp>(kind: Kind, data: &[R], out: &mut [R]) {
     let max = maximum(data);
     let mut sums = [R::zero(); WIDTH];
@@ -120,6 +127,7 @@ fn row<R: Exp>(kind: Kind, data: &[R], out: &mut [R]) {
     }
 }
 
+#[inline(always)]
 pub(crate) fn maximum<R: Exp>(data: &[R]) -> R {
     let larger = |a: R, b: R| if b > a { b } else { a };
     let mut max = [R::neg_infinity(); WIDTH];
@@ -139,6 +147,7 @@ pub(crate) fn maximum<R: Exp>(data: &[R]) -> R {
 const LANES: usize = 64;
 
 /// Rows that lie side by side, with `stride` between neighbours of a row.
+#[inline(always)]
 fn lanes<R: Exp>(kind: Kind, data: &[R], out: &mut [R], stride: usize, width: usize) {
     let (mut max, mut sum) = ([R::neg_infinity(); LANES], [R::zero(); LANES]);
     for data in data.chunks(stride) {

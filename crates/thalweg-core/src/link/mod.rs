@@ -4,8 +4,10 @@
 //! the result.
 
 mod check;
+mod constants;
 mod delegates;
 mod missing;
+mod prepared;
 mod residency;
 mod schedule;
 mod steps;
@@ -32,7 +34,8 @@ use crate::plan::{MethodPlan, PlannedStorage, PlannedValue, Step};
 use crate::profile::{Outline, Profiled};
 use crate::trace::{Category, Names};
 use crate::{
-    Delegate, Device, Kernel, LoadOptions, Profile, Result, Runtime, Tracer, ValueId, ensure,
+    Delegate, Device, Kernel, LoadOptions, Prepared, Profile, Result, Runtime, Tracer, ValueId,
+    ensure,
 };
 
 /// A method that is ready to be instantiated.
@@ -58,6 +61,8 @@ pub(crate) struct LinkedMethod {
     pub(crate) moving: Moving,
     /// How each instruction runs.
     pub(crate) executions: Vec<Execution>,
+    /// For each instruction, what its kernel has prepared.
+    pub(crate) prepared: Vec<Option<Prepared>>,
     /// For each instruction, whether it only copies an output to the host.
     pub(crate) output_copies: Vec<bool>,
     /// Where tensors on devices lie, where that is not as planned.
@@ -162,6 +167,14 @@ impl LinkedMethod {
         }
         drop(span);
         let sources = Sources::find(plan, data)?;
+        let known;
+        let plan = if options.constants_in_calls {
+            plan
+        } else {
+            let room = options.memory_limit - plan.arena_bytes();
+            known = constants::compute(plan, &kernels, &sources, runtime.threads(), room)?;
+            &known
+        };
         let written = Written::find(plan, &kernels);
         let moving = Moving::new(plan, steps::views(plan, &kernels));
         let lends = written.lends(plan);
@@ -187,9 +200,11 @@ impl LinkedMethod {
             };
             residency::without_needless_copies(&search, &mut executions)
         };
+        let storages = storages(plan, &sources, &lends, &executions, &devices, &places)?;
         drop(span);
         Ok(Self {
             names: OnceLock::new(),
+            prepared: prepared::prepared(plan, &kernels, &storages, &written)?,
             fixed_lists: fixed_lists(plan, &written),
             moving,
             has_state: plan
@@ -197,7 +212,7 @@ impl LinkedMethod {
                 .iter()
                 .any(|storage| matches!(storage, PlannedStorage::State { .. }))
                 || delegates.iter().any(|delegate| delegate.has_state()),
-            storages: storages(plan, &sources, &lends, &executions, &devices, &places)?,
+            storages,
             states_on_host: states_on_host(plan, &places, &written),
             output_copies: {
                 let mut copies = vec![false; executions.len()];

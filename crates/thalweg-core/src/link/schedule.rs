@@ -54,6 +54,8 @@ pub enum How {
     Nowhere,
     /// Only the shape is computed.
     View,
+    /// Not at all: its result is a constant, computed when the method was linked.
+    Known,
     /// As the flow of control that it is.
     Control,
 }
@@ -94,6 +96,7 @@ impl fmt::Display for How {
             Self::NotCopied => f.write_str("not copied"),
             Self::Nowhere => f.write_str("not run: a part of what the device has"),
             Self::View => f.write_str("a view"),
+            Self::Known => f.write_str("computed once, when the method was linked"),
             Self::Control => f.write_str("control"),
         }
     }
@@ -113,6 +116,7 @@ impl LinkedMethod {
         };
         let how = |index: usize, step: &Step| match (step, self.executions[index]) {
             (Step::Delegate { .. }, _) => How::Delegate,
+            (Step::Known { .. }, _) => How::Known,
             (Step::Kernel { .. }, Execution::Upload(device)) => How::ToDevice(id(device)),
             (Step::Kernel { .. }, Execution::UploadInput { device, input }) => {
                 How::InputToDevice(id(device), input)

@@ -42,20 +42,21 @@ impl<'a> Sources<'a> {
         Ok(Self(data))
     }
 
-    fn bytes(&self, source: &DataSource, len: usize) -> Result<Bytes> {
+    pub(super) fn bytes(&self, source: &DataSource, len: usize) -> Result<Bytes> {
         let (file, range) = match source {
             DataSource::File(range) => (self.0.program(), range.clone()),
             DataSource::External(name) => match self.0.find(name) {
                 Some(found) => found,
                 None => return Err(self.0.missing(&[name])),
             },
+            DataSource::Computed(bytes) => (bytes, 0..bytes.bytes().len()),
         };
         ensure!(
             range.len() >= len,
             InvalidProgram,
             "a tensor needs {len} bytes of data, but {} has {}",
             match source {
-                DataSource::File(_) => "the program".to_string(),
+                DataSource::File(_) | DataSource::Computed(_) => "the program".to_string(),
                 DataSource::External(name) => format!("`{name}` in the data file"),
             },
             range.len()

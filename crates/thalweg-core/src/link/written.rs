@@ -44,7 +44,10 @@ impl Written {
                 Step::Move { from, to } => {
                     written.shares.entry(*from).or_default().push(*to);
                 }
-                Step::Delegate { .. } | Step::JumpIfFalse { .. } | Step::Free { .. } => {}
+                Step::Delegate { .. }
+                | Step::JumpIfFalse { .. }
+                | Step::Free { .. }
+                | Step::Known { .. } => {}
             }
         }
         // An integer that a delegate returns, that is moved, or that the caller passes, is not
@@ -75,6 +78,11 @@ impl Written {
             (unplanned && !self.reaches(input.value)).then_some(storage)
         };
         plan.inputs.iter().map(lend).collect()
+    }
+
+    /// The values that may share a value's memory because an instruction makes them.
+    pub(super) fn shared_by(&self, value: ValueId) -> impl Iterator<Item = ValueId> {
+        self.shares.get(&value).into_iter().flatten().copied()
     }
 
     /// Whether a value, or one that may share its memory, is written.

@@ -1,4 +1,4 @@
-//! The bytes of a program or data file.
+//! The bytes of a program or data file, or what takes the place of a part of it.
 
 use std::fs::File;
 use std::path::Path;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use memmap2::Mmap;
 
+use super::Block;
 use crate::{Error, ErrorKind, Result};
 
 /// A file's bytes, mapped or owned; cheap to clone.
@@ -15,6 +16,7 @@ pub(crate) struct FileBytes(Arc<Source>);
 enum Source {
     Mapped(Mmap),
     Owned(Vec<u8>),
+    Computed(Block),
 }
 
 impl FileBytes {
@@ -43,10 +45,16 @@ impl FileBytes {
         Self(Arc::new(Source::Owned(bytes)))
     }
 
+    /// What was computed from a file's bytes.
+    pub(crate) fn computed(block: Block) -> Self {
+        Self(Arc::new(Source::Computed(block)))
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         match &*self.0 {
             Source::Mapped(map) => map,
             Source::Owned(bytes) => bytes,
+            Source::Computed(block) => block.bytes(),
         }
     }
 }

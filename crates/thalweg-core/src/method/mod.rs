@@ -551,7 +551,7 @@ impl Instance {
             }
             // Upstream gives the memory back to an allocator. Here it stays with the tensor,
             // for the next call will need it again.
-            Step::Free { .. } => Ok(index + 1),
+            Step::Free { .. } | Step::Known { .. } => Ok(index + 1),
         }
     }
 
@@ -612,7 +612,8 @@ impl Instance {
                 let lending = kernel.signature().lending(overlap);
                 values.wait_for_host(devices, ids, &lending)?;
                 let call = Arguments::new(values, scratch, ids, &lending)?;
-                kernel.run(&KernelCall::new(call, threads))
+                let prepared = linked.prepared[index].as_ref();
+                kernel.run(&KernelCall::new(call, threads).with_prepared(prepared))
             }
             Execution::Upload(_) => values.upload(devices, ids[0], ids[1]),
             Execution::UploadInput { input, .. } => match given[input] {

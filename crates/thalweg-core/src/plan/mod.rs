@@ -16,6 +16,7 @@ use crate::memory::{FileBytes, StorageId, TensorId};
 use crate::{DType, Result, Scalar, ValueId};
 
 /// A method, resolved.
+#[derive(Clone)]
 pub(crate) struct MethodPlan {
     pub(crate) name: String,
     /// How inputs nest, as the exporter encoded it.
@@ -51,6 +52,7 @@ pub(crate) enum PlannedValue {
 }
 
 /// A tensor and its place.
+#[derive(Clone)]
 pub(crate) struct PlannedTensor {
     pub(crate) dtype: DType,
     /// The shape, or its upper bounds.
@@ -67,6 +69,7 @@ pub(crate) struct PlannedTensor {
 }
 
 /// A piece of memory that an instance has.
+#[derive(Clone)]
 pub(crate) enum PlannedStorage {
     /// An arena, as large as the tensors in it need.
     Arena { bytes: usize, device: Device },
@@ -87,21 +90,25 @@ pub(crate) enum PlannedStorage {
 }
 
 /// Where data comes from that is known before a method runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub(crate) enum DataSource {
     /// Bytes of the program file.
     File(Range<usize>),
     /// A data file, under this name.
     External(Arc<str>),
+    /// What was computed when the method was linked.
+    Computed(FileBytes),
 }
 
 /// An input, and what it must be.
+#[derive(Clone)]
 pub(crate) struct PlannedInput {
     pub(crate) value: ValueId,
     pub(crate) kind: InputKind,
 }
 
 /// What an input must be.
+#[derive(Clone)]
 pub(crate) enum InputKind {
     /// A tensor of the planned type and shape.
     Tensor(TensorId),
@@ -114,6 +121,7 @@ pub(crate) enum InputKind {
 }
 
 /// A delegate, and its payload.
+#[derive(Clone)]
 pub(crate) struct PlannedDelegate {
     pub(crate) backend: String,
     /// Where the payload is in the program file.
@@ -142,6 +150,10 @@ pub(crate) enum Step {
     },
     Free {
         value: ValueId,
+    },
+    /// A kernel whose results are constants: they were computed when the method was linked.
+    Known {
+        operator: u32,
     },
 }
 
@@ -180,7 +192,9 @@ impl MethodPlan {
     /// What an instruction runs, for messages.
     pub(crate) fn step_name(&self, index: usize) -> String {
         match self.steps.get(index) {
-            Some(Step::Kernel { operator, .. }) => self.operators[*operator as usize].clone(),
+            Some(Step::Kernel { operator, .. } | Step::Known { operator }) => {
+                self.operators[*operator as usize].clone()
+            }
             Some(Step::Delegate { delegate, .. }) => {
                 let backend = &self.delegates[*delegate as usize].backend;
                 format!("delegate {delegate} ({backend})")

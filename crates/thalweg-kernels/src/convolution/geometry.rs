@@ -25,9 +25,9 @@ pub(super) struct Geometry {
     pub(super) large: Side,
     pub(super) small: Side,
     pub(super) kernel: [usize; 3],
-    stride: [usize; 3],
-    padding: [usize; 3],
-    dilation: [usize; 3],
+    pub(super) stride: [usize; 3],
+    pub(super) padding: [usize; 3],
+    pub(super) dilation: [usize; 3],
 }
 
 /// One side of a convolution.

@@ -5,12 +5,16 @@
 //! converted to f32 as a whole before, and back after.
 
 mod columns;
+mod depthwise;
 mod geometry;
+mod panels;
 mod passes;
 #[cfg(test)]
 mod tests;
 
-use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, ensure};
+use thalweg_core::{
+    DType, Dims, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, ensure,
+};
 
 use crate::dispatch::dispatch;
 use crate::float::{Float, Real, compute_into, widened};
@@ -97,11 +101,34 @@ fn convolution<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> 
                 geometry.backward(call, data, weight, bias, out)
             } else if depthwise {
                 geometry.forward_depthwise(call, data, weight, bias, out)
+            } else if let Some(float) = singles(data, weight, bias, &geometry) {
+                let (data, weight, bias) = float;
+                geometry.forward_panels(call, data, weight, bias, bytemuck::cast_slice_mut(out))
             } else {
                 geometry.forward(call, data, weight, bias, out)
             }
         },
     )
+}
+
+/// What an ordinary convolution with channels first reads, if it is computed in f32.
+fn singles<'a, T: Compute>(
+    data: &'a [T],
+    weight: &'a [T],
+    bias: Option<&'a [T]>,
+    geometry: &Geometry,
+) -> Option<(&'a [f32], &'a [f32], Option<&'a [f32]>)> {
+    let first = ChannelOrder::First;
+    let fits =
+        T::DTYPE == DType::F32 && geometry.large.layout == first && geometry.small.layout == first;
+    fits.then(|| {
+        let bias = bias.map(bytemuck::cast_slice);
+        (
+            bytemuck::cast_slice(data),
+            bytemuck::cast_slice(weight),
+            bias,
+        )
+    })
 }
 
 fn backward<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> {

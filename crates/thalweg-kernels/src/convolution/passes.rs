@@ -29,6 +29,9 @@ impl Geometry {
         } else {
             call.temporary::<T>(self.block_size())?
         };
+        let [_, channels] = self.channels_per_group();
+        let columns = self.small.positions();
+        let workspace = self.workspace::<T>(call, [channels, self.window(), columns])?;
         self.for_each_part(|large_at, weight_at, small_at| {
             let large = large.get(large_at..).unwrap_or(&[]);
             let weight = self.weight(weight, weight_at)?;
@@ -36,12 +39,12 @@ impl Geometry {
             if self.is_pointwise() {
                 let positions = self.small.positions();
                 let columns = Matrix::new(large, [self.window(), positions], self.large.strides())?;
-                return self.multiply(call, small, 0..positions, weight, columns, keep);
+                return self.multiply(call, small, 0..positions, weight, columns, keep, workspace);
             }
             for block in self.blocks() {
                 self.gather(large, block.clone(), buffer);
                 let columns = self.matrix(buffer, block.len())?;
-                self.multiply(call, small, block, weight, columns, keep)?;
+                self.multiply(call, small, block, weight, columns, keep, workspace)?;
             }
             Ok(())
         })
@@ -69,6 +72,8 @@ impl Geometry {
         let buffer = call.temporary::<T>(self.block_size())?;
         let [_, channels] = self.channels_per_group();
         let strides = self.small.strides();
+        let shape = [self.window(), channels, self.small.positions()];
+        let workspace = self.workspace::<T>(call, shape)?;
         self.for_each_part(|large_at, weight_at, small_at| {
             let large = &mut large[large_at..];
             let weight = self.weight(weight, weight_at)?.transposed();
@@ -80,7 +85,7 @@ impl Geometry {
                 let shape = [self.window(), len];
                 let columns = MatrixMut::new(buffer, shape, self.matrix_strides(len))?;
                 let factors = [T::of(0.0), T::of(1.0)];
-                T::multiply(columns, weight, part, factors, &mut [], call.threads())?;
+                T::multiply(columns, weight, part, factors, workspace, call.threads())?;
                 self.scatter(buffer, block, large);
             }
             Ok(())
@@ -102,6 +107,8 @@ impl Geometry {
         let buffer = call.temporary::<T>(self.block_size())?;
         let [_, channels] = self.channels_per_group();
         let strides = self.small.strides();
+        let shape = [channels, self.small.positions(), self.window()];
+        let workspace = self.workspace::<T>(call, shape)?;
         self.for_each_part(|large_at, weight_at, small_at| {
             let small = &small[small_at..];
             for block in self.blocks() {
@@ -113,7 +120,7 @@ impl Geometry {
                 let shape = [channels, self.window()];
                 let out = MatrixMut::new(&mut weight[weight_at..], shape, [self.window(), 1])?;
                 let factors = [T::of(1.0), T::of(1.0)];
-                T::multiply(out, part, columns, factors, &mut [], call.threads())?;
+                T::multiply(out, part, columns, factors, workspace, call.threads())?;
             }
             Ok(())
         })
@@ -130,6 +137,9 @@ impl Geometry {
         bias: Option<&[T]>,
         small: &mut [T],
     ) -> Result<()> {
+        if self.is_planar() {
+            return self.depthwise_planes(call, large, weight, bias, small);
+        }
         let (taps, step) = (self.taps(), self.step());
         let work = small.len().saturating_mul(taps);
         let [_, rows, width] = self.small.sizes;
@@ -221,7 +231,10 @@ impl Geometry {
 
     /// Calls `each` for every group of every image, with where it starts in the large side, the
     /// weights and the small side.
-    fn for_each_part(&self, mut each: impl FnMut(usize, usize, usize) -> Result<()>) -> Result<()> {
+    pub(super) fn for_each_part(
+        &self,
+        mut each: impl FnMut(usize, usize, usize) -> Result<()>,
+    ) -> Result<()> {
         let [large, small] = self.channels_per_group();
         for image in 0..self.batch {
             for group in 0..self.groups {
@@ -233,6 +246,15 @@ impl Geometry {
             }
         }
         Ok(())
+    }
+
+    /// Working memory for products of a shape.
+    fn workspace<'a, T: Compute>(
+        &self,
+        call: &'a KernelCall<'_>,
+        shape: [usize; 3],
+    ) -> Result<&'a mut [f32]> {
+        call.temporary(T::workspace(shape, call.threads()))
     }
 
     /// The weights of a group: a row for every small channel.
@@ -250,12 +272,13 @@ impl Geometry {
         weight: Matrix<'_, T>,
         columns: Matrix<'_, T>,
         keep: f64,
+        workspace: &mut [f32],
     ) -> Result<()> {
         let strides = self.small.strides();
         let small = small.get_mut(block.start * strides[1]..).unwrap_or(&mut []);
         let small = MatrixMut::new(small, [weight.rows(), block.len()], strides)?;
         let factors = [T::of(keep), T::of(1.0)];
-        T::multiply(small, weight, columns, factors, &mut [], call.threads())
+        T::multiply(small, weight, columns, factors, workspace, call.threads())
     }
 }
 

@@ -416,3 +416,42 @@ fn parameters_that_do_not_fit_are_refused() {
     let out = empty(&ORDERS[0]);
     assert!(convolution([&input, &weight], Argument::None, huge, out, 1).is_err());
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn convolutions_of_all_shapes_are_those_of_the_definition(
+        size in [1usize..40, 1usize..40],
+        channels in [1usize..4, 1usize..20],
+        kernel in [1usize..4, 1usize..6],
+        stride in [1i64..4, 1i64..4],
+        padding in [0i64..4, 0i64..4],
+        dilation in [1i64..3, 1i64..3],
+        depthwise in proptest::bool::ANY,
+        threads in 1usize..3,
+    ) {
+        let window = |dim: usize| dilation[dim] * (kernel[dim] as i64 - 1) + 1;
+        let fits = |dim: usize| size[dim] as i64 + 2 * padding[dim] >= window(dim);
+        proptest::prop_assume!(fits(0) && fits(1));
+        let (input, weight, groups) = match depthwise {
+            true => (channels[1], [channels[1] * channels[0], 1], channels[1]),
+            false => (channels[0], [channels[1], channels[0]], 1),
+        };
+        let input = numbers(&[2, input, size[0], size[1]]);
+        let weight = numbers(&[weight[0], weight[1], kernel[0], kernel[1]]);
+        let groups = groups as i64;
+        let parameters = Parameters(&stride, &padding, &dilation, false, &[0, 0], groups);
+        let bias = numbers(&[weight.sizes()[0]]);
+        let mut expected = by_definition(&input, &weight, parameters);
+        let outputs = bias.sizes()[0];
+        let positions = expected.len() / (2 * outputs);
+        for (index, plane) in expected.chunks_mut(positions).enumerate() {
+            let bias = bias.data::<f32>().unwrap()[index % outputs];
+            plane.iter_mut().for_each(|sum| *sum += bias);
+        }
+        let out = empty(&ORDERS[0]);
+        let found = convolution([&input, &weight], bias.into(), parameters, out, threads).unwrap();
+        proptest::prop_assert_eq!(found.data::<f32>().unwrap(), expected);
+    }
+}

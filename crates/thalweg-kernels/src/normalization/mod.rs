@@ -16,6 +16,7 @@ use crate::dispatch::dispatch;
 use crate::float::{Float, Real, compute_into, widened};
 use crate::ordering::{around, fill_in_order, in_order, laid_out};
 use crate::parallel::for_each_chunk;
+use crate::vectors::vectorized;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
@@ -99,17 +100,23 @@ fn layer_norm<T: Float>(call: &KernelCall<'_>) -> Result<()> {
             for_each_chunk(call.threads(), work, out, piece, |index, out| {
                 let rows = data[index * piece..].chunks_exact(len.max(1));
                 let stats = stats[2 * (index * piece / len.max(1))..].chunks_exact(2);
-                for ((out, row), stats) in out.chunks_exact_mut(len.max(1)).zip(rows).zip(stats) {
-                    for (y, x) in out.iter_mut().zip(row) {
-                        *y = (*x - stats[0]) * stats[1];
-                    }
-                    if let Some(weight) = weight {
-                        out.iter_mut().zip(weight).for_each(|(y, w)| *y *= *w);
-                    }
-                    if let Some(bias) = bias {
-                        out.iter_mut().zip(bias).for_each(|(y, b)| *y += *b);
-                    }
-                }
+                vectorized(
+                    #[inline(always)]
+                    || {
+                        let out = out.chunks_exact_mut(len.max(1));
+                        for ((out, row), stats) in out.zip(rows).zip(stats) {
+                            for (y, x) in out.iter_mut().zip(row) {
+                                *y = (*x - stats[0]) * stats[1];
+                            }
+                            if let Some(weight) = weight {
+                                out.iter_mut().zip(weight).for_each(|(y, w)| *y *= *w);
+                            }
+                            if let Some(bias) = bias {
+                                out.iter_mut().zip(bias).for_each(|(y, b)| *y += *b);
+                            }
+                        }
+                    },
+                );
                 Ok(())
             })
         })
@@ -287,9 +294,14 @@ fn scale_channels<R: Real>(
     }
     for_each_chunk(threads, work, out, inner, |index, out| {
         let (scale, shift) = (scales[index % channels], shifts[index % channels]);
-        for (y, x) in out.iter_mut().zip(&data[index * inner..]) {
-            *y = *x * scale + shift;
-        }
+        vectorized(
+            #[inline(always)]
+            || {
+                for (y, x) in out.iter_mut().zip(&data[index * inner..]) {
+                    *y = *x * scale + shift;
+                }
+            },
+        );
         Ok(())
     })
 }
@@ -331,14 +343,19 @@ fn row_stats<'a, R: Real>(
         stats,
         2 * group,
         |index, stats| {
-            for (row, stats) in stats.chunks_exact_mut(2).enumerate() {
-                let row = &data[(index * group + row) * len..][..len];
-                let count = R::of(len as f64);
-                let mean = sum(row, |x| x) / count;
-                let variance = sum(row, |x| (x - mean) * (x - mean)) / count;
-                stats[0] = mean;
-                stats[1] = (variance + R::of(eps)).sqrt().recip();
-            }
+            vectorized(
+                #[inline(always)]
+                || {
+                    for (row, stats) in stats.chunks_exact_mut(2).enumerate() {
+                        let row = &data[(index * group + row) * len..][..len];
+                        let count = R::of(len as f64);
+                        let mean = sum(row, |x| x) / count;
+                        let variance = sum(row, |x| (x - mean) * (x - mean)) / count;
+                        stats[0] = mean;
+                        stats[1] = (variance + R::of(eps)).sqrt().recip();
+                    }
+                },
+            );
             Ok(())
         },
     )?;
@@ -346,6 +363,7 @@ fn row_stats<'a, R: Real>(
 }
 
 /// The sum of a function of all elements, in several sums side by side, by vectors.
+#[inline(always)]
 fn sum<R: Real>(data: &[R], of: impl Fn(R) -> R) -> R {
     let mut sums = [R::zero(); 16];
     let (chunks, rest) = data.as_chunks::<16>();

@@ -211,12 +211,11 @@ fn map_part<C: Compute, P: Compute, const N: usize>(
         f(operands, out);
         return Ok(());
     }
-    let mut buffers = Buffers::new(sources);
+    let mut buffers = [[C::default(); CHUNK]; N];
+    prepare(sources, &mut buffers, out.len());
     for (index, out) in out.chunks_mut(CHUNK).enumerate() {
-        f(
-            buffers.chunk(sources, first + index * CHUNK, out.len())?,
-            out,
-        );
+        let start = first + index * CHUNK;
+        f(chunks(sources, &mut buffers, start, out.len())?, out);
     }
     Ok(())
 }
@@ -229,12 +228,14 @@ fn map_and_convert<C: Compute, P: Compute, const N: usize>(
     sources: &[Source<'_, C>; N],
     f: &ChunkFn<'_, C, P, N>,
 ) -> Result<()> {
-    let mut buffers = Buffers::new(sources);
+    let mut buffers = [[C::default(); CHUNK]; N];
+    prepare(sources, &mut buffers, bytes.len() / dtype.size());
     let mut results = [P::default(); CHUNK];
     for (index, bytes) in bytes.chunks_mut(CHUNK * dtype.size()).enumerate() {
         let results = &mut results[..bytes.len() / dtype.size()];
+        let start = first + index * CHUNK;
         f(
-            buffers.chunk(sources, first + index * CHUNK, results.len())?,
+            chunks(sources, &mut buffers, start, results.len())?,
             results,
         );
         store_bytes(dtype, bytes, results)?;
@@ -242,32 +243,31 @@ fn map_and_convert<C: Compute, P: Compute, const N: usize>(
     Ok(())
 }
 
+/// Fills the buffers of what never changes from chunk to chunk, as far as `len` elements need it.
+#[inline]
+fn prepare<C: Compute, const N: usize>(
+    sources: &[Source<'_, C>; N],
+    buffers: &mut [[C; CHUNK]; N],
+    len: usize,
+) {
+    for (source, buffer) in sources.iter().zip(buffers) {
+        source.prepare(&mut buffer[..len.min(CHUNK)]);
+    }
+}
+
 /// A chunk of each operand.
-struct Buffers<C, const N: usize>([[C; CHUNK]; N]);
-
-impl<C: Compute, const N: usize> Buffers<C, N> {
-    #[inline]
-    fn new(sources: &[Source<'_, C>; N]) -> Self {
-        let mut buffers = [[C::default(); CHUNK]; N];
-        for (source, buffer) in sources.iter().zip(&mut buffers) {
-            source.prepare(buffer);
-        }
-        Self(buffers)
+#[inline]
+fn chunks<'b, C: Compute, const N: usize>(
+    sources: &'b [Source<'_, C>; N],
+    buffers: &'b mut [[C; CHUNK]; N],
+    start: usize,
+    len: usize,
+) -> Result<[&'b [C]; N]> {
+    let mut operands = [&[][..]; N];
+    for ((operand, source), buffer) in operands.iter_mut().zip(sources).zip(buffers) {
+        *operand = source.chunk(start, &mut buffer[..len])?;
     }
-
-    #[inline]
-    fn chunk<'b>(
-        &'b mut self,
-        sources: &'b [Source<'_, C>; N],
-        start: usize,
-        len: usize,
-    ) -> Result<[&'b [C]; N]> {
-        let mut operands = [&[][..]; N];
-        for ((operand, source), buffer) in operands.iter_mut().zip(sources).zip(&mut self.0) {
-            *operand = source.chunk(start, &mut buffer[..len])?;
-        }
-        Ok(operands)
-    }
+    Ok(operands)
 }
 
 #[cfg(test)]

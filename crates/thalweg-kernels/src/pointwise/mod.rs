@@ -23,6 +23,7 @@ use crate::broadcast::broadcast_shapes;
 use crate::compute::Compute;
 use crate::ordering::in_order;
 use crate::promotion::{Promotion, check_cast};
+use crate::vectors::vectorized;
 use chunks::{ChunkFn, Source, map};
 
 pub(crate) use copies::copy_converted;
@@ -153,18 +154,28 @@ fn scalar<'a>(call: &'a KernelCall<'_>, position: usize) -> Result<Operand<'a>> 
 /// A function of elements as one of chunks.
 fn each<C: Copy, P>(f: impl Fn(C) -> P + Sync) -> impl Fn([&[C]; 1], &mut [P]) + Sync {
     move |[a], out| {
-        for (out, &a) in out.iter_mut().zip(a) {
-            *out = f(a);
-        }
+        vectorized(
+            #[inline(always)]
+            || {
+                for (out, &a) in out.iter_mut().zip(a) {
+                    *out = f(a);
+                }
+            },
+        );
     }
 }
 
 /// A function of pairs of elements as one of chunks.
 fn pairs<C: Copy, P>(f: impl Fn(C, C) -> P + Sync) -> impl Fn([&[C]; 2], &mut [P]) + Sync {
     move |[a, b], out| {
-        for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-            *out = f(a, b);
-        }
+        vectorized(
+            #[inline(always)]
+            || {
+                for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+                    *out = f(a, b);
+                }
+            },
+        );
     }
 }
 

@@ -32,7 +32,6 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "atan" => |x| x.atan();
         "cos" => |x| x.cos();
         "cosh" => |x| x.cosh();
-        "exp" => |x| x.exp();
         "log" => |x| x.ln();
         "log10" => |x| x.log10();
         "log2" => |x| x.log2();
@@ -40,7 +39,6 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "sinh" => |x| x.sinh();
         "reciprocal" => |x| C::ONE / x;
         "rsqrt" => |x| C::ONE / x.sqrt();
-        "sigmoid" => |x| C::ONE / (C::ONE + (-x).exp());
         "sqrt" => |x| x.sqrt();
         "tan" => |x| x.tan();
     }
@@ -70,6 +68,8 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         };
     }
     of_floats_or_complex! {
+        "exp" => |x| x.exponential(), x.exp();
+        "sigmoid" => |x| x.logistic(), C::ONE / (C::ONE + (-x).exp());
         "atanh" => |x| x.inverse_hyperbolic_tangent(), x.atanh();
         "tanh" => |x| x.hyperbolic_tangent(), x.tanh();
     }

@@ -14,6 +14,7 @@ use crate::dispatch::dispatch;
 use crate::float::{Float, compute_into, widened};
 use crate::ordering::{ChannelOrder, fill_in_order, laid_out};
 use crate::parallel::{for_each_chunk, for_each_chunk_of_two};
+use crate::vectors::vectorized;
 use window::{Axis, Span, Taps, Volumes};
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -194,14 +195,103 @@ impl<W: Fn(usize, usize) -> Taps + Sync> MaxPool<W> {
         }
     }
 
+    /// The first window along the last axis, and the distance of windows, if all windows there are as
+    /// wide, and as far from each other.
+    fn regular_columns(&self) -> Option<(Taps, usize)> {
+        let columns = self.output[2];
+        let taps = |x: usize| (self.taps)(2, x);
+        let (first, last) = (taps(0), taps(columns.checked_sub(1)?));
+        let stride = match columns {
+            1 => 1,
+            _ => taps(1).start.checked_sub(first.start)?,
+        };
+        let regular = |x: usize| {
+            let taps = taps(x);
+            taps.start == first.start + x * stride
+                && taps.end - taps.start == first.end - first.start
+                && taps.step == first.step
+        };
+        let fits = stride > 0
+            && first.start <= first.end
+            && last.end <= self.volumes.sizes[2]
+            && (0..columns).all(regular);
+        fits.then_some((first, stride))
+    }
+
+    /// One line of a plane, whose windows are regular: all windows at once, tap by tap.
+    #[inline(always)]
+    fn regular_line<T: Pooled>(
+        &self,
+        [slice, row, column]: [Taps; 3],
+        stride: usize,
+        data: &[T],
+        out: &mut [T],
+        indices: &mut [i64],
+    ) {
+        let [_, height, width] = self.volumes.sizes;
+        let first = (slice.start * height + row.start) * width + column.start;
+        out.fill(T::LOWEST);
+        for (x, index) in indices.iter_mut().enumerate() {
+            *index = (first + x * stride) as i64;
+        }
+        for z in slice.indices() {
+            for y in row.indices() {
+                for x in column.indices() {
+                    let start = (z * height + y) * width + x;
+                    let line = &data[start..(z * height + y + 1) * width];
+                    let update = |x: usize, best: &mut T, index: &mut i64, value: T| {
+                        let replaces = value.replaces(*best);
+                        *best = if replaces { value } else { *best };
+                        let at = (start + x * stride) as i64;
+                        *index = if replaces { at } else { *index };
+                    };
+                    let each = out.iter_mut().zip(&mut *indices).enumerate();
+                    match stride {
+                        1 => each.zip(line).for_each(|((x, (best, index)), value)| {
+                            update(x, best, index, *value);
+                        }),
+                        2 => {
+                            // In pairs, which can be loaded by vectors; the last may have no other
+                            // half.
+                            let (pairs, last) = line.as_chunks::<2>();
+                            each.zip(pairs).for_each(|((x, (best, index)), pair)| {
+                                update(x, best, index, pair[0]);
+                            });
+                            let x = pairs.len();
+                            if let ([value], Some(best)) = (last, out.get_mut(x)) {
+                                update(x, best, &mut indices[x], *value);
+                            }
+                        }
+                        _ => {
+                            let values = line.iter().step_by(stride);
+                            each.zip(values).for_each(|((x, (best, index)), value)| {
+                                update(x, best, index, *value);
+                            });
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     /// One channel of one image, or of a slice of a volume.
     fn plane<T: Pooled>(&self, slice: Taps, data: &[T], out: &mut [T], indices: &mut [i64]) {
         let [_, height, width] = self.volumes.sizes;
         let columns = self.output[2];
         let lines = out.chunks_exact_mut(columns);
         let index_lines = indices.chunks_exact_mut(columns);
+        let regular = self.regular_columns();
         for (y, (out, indices)) in lines.zip(index_lines).enumerate() {
             let row = (self.taps)(1, y);
+            if let Some((column, stride)) = regular {
+                vectorized(
+                    #[inline(always)]
+                    || {
+                        self.regular_line([slice, row, column], stride, data, out, indices);
+                    },
+                );
+                continue;
+            }
             for (x, (out, index)) in out.iter_mut().zip(indices).enumerate() {
                 let column = (self.taps)(2, x);
                 let first = (slice.start * height + row.start) * width + column.start;

@@ -231,3 +231,22 @@ fn windows_that_do_not_fit_are_refused() {
         "shape [3, 3] is not that of images of 2 dimensions"
     );
 }
+
+#[test]
+fn windows_that_are_all_alike_give_what_others_do() {
+    // With channels last there is no way of its own for them.
+    let mut data = numbers(&[1, 3, 23, 26]).data::<f32>().unwrap().to_vec();
+    data[100] = f32::NAN;
+    data[300] = f32::NEG_INFINITY;
+    let input = Tensor::from_slice(&data, &[1, 3, 23, 26]).unwrap();
+    for stride in 1..5 {
+        for kernel in 1..5 {
+            let windows: [&[i64]; 4] = [&[kernel; 2], &[stride; 2], &[0, 0], &[1, 1]];
+            let found = max_pool(&input, windows, false, &FIRST, 1).unwrap();
+            let expected = max_pool(&input, windows, false, &LAST, 1).unwrap();
+            let bits = |result: &Argument| f32s(result).into_iter().map(f32::to_bits);
+            assert!(bits(&found[6]).eq(bits(&expected[6])), "{windows:?}");
+            assert_eq!(i64s(&found[7]), i64s(&expected[7]), "{windows:?}");
+        }
+    }
+}

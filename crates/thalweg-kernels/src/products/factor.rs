@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use thalweg_core::{Complex32, Complex64, Element, Result, Scalar, bail, bf16, f16};
 
 use super::gemm::{Matrix, MatrixMut, Native, PARALLEL_WORK, gemm};
+use super::packed;
 use crate::float::Float;
 
 /// An element type that matrices can have to be multiplied.
@@ -70,10 +71,42 @@ macro_rules! native {
 }
 
 native! {
-    f32, |value| value as f32;
     f64, |value| value;
     Complex32, |value| Complex32::new(value as f32, 0.0);
     Complex64, |value| Complex64::new(value, 0.0);
+}
+
+impl Factor for f32 {
+    type Scale = f32;
+
+    fn scaling(value: Scalar) -> Result<f32> {
+        Ok(value.to_f64() as f32)
+    }
+
+    fn workspace(shape: [usize; 3], threads: usize) -> usize {
+        packed::workspace(shape, threads)
+    }
+
+    fn multiply(
+        out: MatrixMut<'_, f32>,
+        a: Matrix<'_, f32>,
+        b: Matrix<'_, f32>,
+        factors: [f32; 2],
+        workspace: &mut [f32],
+        threads: usize,
+    ) -> Result<()> {
+        // What lies the other way round is multiplied so.
+        if out.row_stride() == 1 && out.column_stride() > 1 {
+            let (a, b) = (b.transposed(), a.transposed());
+            return Self::multiply(out.transposed(), a, b, factors, workspace, threads);
+        }
+        let shape = [a.rows(), a.columns(), b.columns()];
+        if packed::fits(&out, shape, workspace) {
+            packed::multiply(out, a, b, factors, workspace, threads);
+            return Ok(());
+        }
+        multiply_native(out, a, b, factors, threads)
+    }
 }
 
 fn multiply_native<T: Native>(

@@ -5,8 +5,11 @@
 
 mod factor;
 mod gemm;
+mod packed;
 #[cfg(test)]
 mod tests;
+mod tiles;
+mod weights;
 
 use rayon::prelude::*;
 use thalweg_core::{
@@ -17,6 +20,8 @@ use thalweg_core::{
 pub(crate) use factor::Factor;
 use gemm::PARALLEL_WORK;
 pub(crate) use gemm::{Matrix, MatrixMut, gemm};
+pub(crate) use packed::PackedRight;
+pub(crate) use tiles::{Add, Finish, Left, Machine, PARALLEL_SUMS};
 
 use crate::copying::{copy, copy_elements};
 use crate::dispatch::dispatch;
@@ -62,7 +67,9 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) \
          -> Tensor(a!)",
         linear,
-    )
+    )?;
+    weights::register(registry);
+    Ok(())
 }
 
 /// What a product is added to, and the factors of the sum.
@@ -144,6 +151,11 @@ fn product(
         strides_out,
     };
     check_types(out.dtype(), [a.dtype(), b.dtype()])?;
+    if let Some(weight) = call.prepared::<PackedRight>()
+        && weights::multiply(call, &mut out, a, weight, sum)?
+    {
+        return Ok(());
+    }
     dispatch_factor!(out.dtype() => T, {
         let mut keep = T::scaling(Scalar::Int(0))?;
         let mut scale = T::scaling(Scalar::Int(1))?;
@@ -192,6 +204,11 @@ fn linear(call: &KernelCall<'_>) -> Result<()> {
     check_types(out.dtype(), [input.dtype(), weight.dtype()])?;
     if let Some(bias) = &bias {
         check_types(out.dtype(), [bias.dtype(); 2])?;
+    }
+    if let Some(weight) = call.prepared::<PackedRight>()
+        && weights::multiply_rows(call, &mut out, input, weight, bias)?
+    {
+        return Ok(());
     }
     let strides = weight.strides();
     let order = identity_order(sizes.len())?;
