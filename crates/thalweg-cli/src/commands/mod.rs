@@ -5,6 +5,7 @@ mod doctor;
 mod graphs;
 mod inspect;
 mod run;
+mod streams;
 mod timing;
 mod traced;
 mod verify;

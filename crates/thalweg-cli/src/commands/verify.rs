@@ -3,15 +3,18 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::thread;
 use std::time::Instant;
 
 use serde_json::json;
 use thalweg::{Input, Method, MethodOptions, Missing, Program, RunOptions, Runtime, State, Value};
 
 use super::Verdict;
+use super::graphs::Graphs;
+use super::streams::Streams;
 use crate::compare::difference;
 use crate::failure::{Failure, Result, with_causes};
 use crate::fixture::{Case, RecordedCall, visit_cases};
@@ -42,6 +45,16 @@ pub(crate) struct Arguments {
     /// twice, and compared with the recording alone]
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     repeat: Option<usize>,
+    /// Makes the calls in so many threads at once, with instances of their own, and requires that all have
+    /// the same bits
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::at_least_one)]
+    at_once: usize,
+    /// Whether what calls ask a device for is launched as graphs
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Graphs::Auto)]
+    graph: Graphs,
+    /// Makes the calls on streams that are made for them, rather than on the threads' own
+    #[arg(long)]
+    own_stream: bool,
     #[command(flatten)]
     pinned: Pinned,
     /// How many threads operators may use [default: all]
@@ -69,13 +82,7 @@ pub(crate) fn verify(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdi
     for path in &arguments.paths {
         seen += visit_cases(path, &arguments.filter, &mut |name, folder| {
             let start = Instant::now();
-            let outcome = check_folder(
-                &runtime,
-                folder,
-                arguments.repeat,
-                &arguments.pinned,
-                &panics,
-            );
+            let outcome = check_folder(&runtime, folder, arguments, &panics);
             report.borrow_mut().add(name, &outcome, start)
         })?;
     }
@@ -106,24 +113,18 @@ fn nothing_checked(arguments: &Arguments, seen: usize) -> Failure {
 fn check_folder(
     runtime: &Runtime,
     folder: &Path,
-    repeat: Option<usize>,
-    pinned: &Pinned,
+    arguments: &Arguments,
     panics: &PanicNotes,
 ) -> Outcome {
     // A panic is a bug, but one case's bug should not hide what becomes of the others.
-    catch_unwind(AssertUnwindSafe(|| check(runtime, folder, repeat, pinned)))
+    catch_unwind(AssertUnwindSafe(|| check(runtime, folder, arguments)))
         .unwrap_or_else(|_| Ok(Outcome::Failed(vec![panics.take()])))
         .unwrap_or_else(|failure| Outcome::Failed(vec![failure.message().to_string()]))
 }
 
-fn check(
-    runtime: &Runtime,
-    folder: &Path,
-    repeat: Option<usize>,
-    pinned: &Pinned,
-) -> Result<Outcome> {
+fn check(runtime: &Runtime, folder: &Path, arguments: &Arguments) -> Result<Outcome> {
     let case = Case::read(folder)?;
-    let options = pinned.load_options(case.load_options());
+    let options = arguments.pinned.load_options(case.load_options());
     let program = runtime.load_with(&case.program, &options)?;
     let missing = case
         .methods()
@@ -142,16 +143,94 @@ fn check(
         );
         return Ok(Outcome::Failed(vec![failure]));
     }
+    let (case, program) = (&case, &program);
+    let mut threads = thread::scope(|scope| {
+        let threads =
+            (0..arguments.at_once).map(|_| scope.spawn(|| make(case, program, arguments)));
+        let threads: Vec<_> = threads.collect();
+        let made = threads.into_iter().map(|thread| thread.join());
+        // A panic is the caller's.
+        let made = made.map(|made| made.unwrap_or_else(|panic| resume_unwind(panic)));
+        made.collect::<Result<Vec<_>>>()
+    })?;
+    let mut failures: Vec<_> = threads
+        .iter_mut()
+        .flat_map(|made| made.failures.drain(..))
+        .collect();
+    failures.dedup();
+    if failures.is_empty()
+        && let Some((first, others)) = threads.split_first()
+    {
+        for (number, other) in others.iter().enumerate() {
+            failures.extend(other.differs_from(first, case, number + 2)?);
+        }
+    }
+    Ok(if failures.is_empty() {
+        Outcome::Ok {
+            calls: threads.iter().map(|made| made.calls).sum(),
+        }
+    } else {
+        Outcome::Failed(failures)
+    })
+}
+
+/// What became of the calls in a thread.
+struct Made {
+    calls: usize,
+    failures: Vec<String>,
+    /// The outputs of each call, the first time that it was made, if they are compared.
+    first: Vec<Option<Vec<Value>>>,
+}
+
+impl Made {
+    /// What other outputs it has than the first thread.
+    fn differs_from(&self, first: &Self, case: &Case, number: usize) -> Result<Vec<String>> {
+        let mut differences = Vec::new();
+        for ((call, ours), theirs) in case.calls.iter().zip(&self.first).zip(&first.first) {
+            let (Some(ours), Some(theirs)) = (ours, theirs) else {
+                continue;
+            };
+            for (index, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+                let free = call
+                    .outputs
+                    .get(index)
+                    .is_some_and(|output| output.shape_only);
+                if !free && let Some(text) = change(ours.as_output(), theirs)? {
+                    differences.push(format!(
+                        "{}, run {}, output {index} is not the same in thread {number}: {text}",
+                        call.method, call.run
+                    ));
+                }
+            }
+        }
+        Ok(differences)
+    }
+}
+
+/// Makes all calls of a case, as often as they are to be made.
+fn make(case: &Case, program: &Program, arguments: &Arguments) -> Result<Made> {
+    let streams = match arguments.own_stream {
+        true => Streams::new(case, program)?,
+        false => Streams::default(),
+    };
+    let mut options = RunOptions::new()
+        .instruction_limit(INSTRUCTION_LIMIT)
+        .graph(arguments.graph.into());
+    for stream in streams.iter() {
+        options = options.stream(stream);
+    }
+    let repeat = arguments.repeat;
+    let keeps = repeat.is_some() || arguments.at_once > 1;
     let mut failures = Vec::new();
     let mut calls = 0;
-    let mut session = Session::new(&program);
+    let mut session = Session::new(program, options.clone());
     let mut first = vec![None; case.calls.len()];
     // What is right at first may not be when memory holds what an earlier call left there. Where
     // calls do not depend on each other they are made again in reverse, on the same instances;
     // where they do, from the start, on new ones.
     for time in 0..repeat.unwrap_or(2) {
         if case.stateful && time > 0 {
-            session = Session::new(&program);
+            session = Session::new(program, options.clone());
         }
         let mut order: Vec<usize> = (0..case.calls.len()).collect();
         if !case.stateful && time % 2 == 1 {
@@ -159,17 +238,19 @@ fn check(
         }
         for index in order {
             calls += 1;
-            let first = repeat.map(|_| &mut first[index]);
-            failures.extend(session.check(&case, &case.calls[index], time, first));
+            let first = keeps.then(|| &mut first[index]);
+            failures.extend(session.check(case, &case.calls[index], time, first));
         }
         if !failures.is_empty() {
             break;
         }
     }
-    Ok(if failures.is_empty() {
-        Outcome::Ok { calls }
-    } else {
-        Outcome::Failed(failures)
+    // What is in flight is over when the streams go.
+    drop(session);
+    Ok(Made {
+        calls,
+        failures,
+        first,
     })
 }
 
@@ -215,14 +296,16 @@ fn all(missing: &[Missing], names: fn(&Missing) -> &Vec<String>) -> Vec<String> 
 /// Instances of a program's methods that share their state.
 struct Session<'p> {
     program: &'p Program,
+    options: RunOptions<'p>,
     state: State,
     methods: HashMap<String, Method>,
 }
 
 impl<'p> Session<'p> {
-    fn new(program: &'p Program) -> Self {
+    fn new(program: &'p Program, options: RunOptions<'p>) -> Self {
         Self {
             program,
+            options,
             state: State::new(),
             methods: HashMap::new(),
         }
@@ -277,8 +360,7 @@ impl<'p> Session<'p> {
             .iter()
             .map(Value::as_input)
             .collect::<thalweg::Result<_>>()?;
-        let options = RunOptions::new().instruction_limit(INSTRUCTION_LIMIT);
-        let outputs = method.run_with(&inputs, &options)?;
+        let outputs = method.run_with(&inputs, &self.options)?;
         if outputs.len() != call.outputs.len() {
             return Ok(vec![format!(
                 "{} came out, expected {}",
@@ -465,6 +547,20 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
+    fn arguments(repeat: Option<usize>) -> Arguments {
+        Arguments {
+            paths: Vec::new(),
+            filter: String::new(),
+            repeat,
+            at_once: 1,
+            graph: Graphs::Auto,
+            own_stream: false,
+            pinned: Pinned::default(),
+            threads: None,
+            json: false,
+        }
+    }
+
     #[test]
     fn a_panic_is_the_failure_of_its_case_and_says_where_it_was() {
         let add = "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) \
@@ -476,7 +572,7 @@ mod tests {
             .into();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/add");
         let panics = PanicNotes::keep();
-        let outcome = check_folder(&runtime, &folder, None, &Pinned::default(), &panics);
+        let outcome = check_folder(&runtime, &folder, &arguments(None), &panics);
         drop(panics);
         let Outcome::Failed(failures) = outcome else {
             panic!("{outcome:?}");
@@ -513,7 +609,7 @@ mod tests {
         let loose = text.replace("\"tolerance\": 0,", "\"tolerance\": 0.1,");
         assert_ne!(text, loose);
         std::fs::write(record, loose).unwrap();
-        let check = |repeat| check(&runtime, folder.path(), repeat, &Pinned::default()).unwrap();
+        let check = |repeat| check(&runtime, folder.path(), &arguments(repeat)).unwrap();
         for repeat in [None, Some(1)] {
             let outcome = check(repeat);
             assert!(matches!(outcome, Outcome::Ok { .. }), "{outcome:?}");

@@ -330,6 +330,15 @@ fn write_case(folder: &Path) {
 fn recorded_answers_of_engines_are_verified_and_else_skipped_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     write_case(folder.path());
+    for more in [
+        &["--graph=off"][..],
+        &["--own-stream", "--graph=on"],
+        &["--at-once=4"],
+    ] {
+        let arguments = ["verify", path(folder.path()), "--repeat=4"];
+        let out = with_gpu(&[&arguments[..], more].concat()).ok();
+        assert!(out.contains("1 passed, 0 failed"), "{out}");
+    }
     let out = with_gpu(&["verify", path(folder.path()), "--repeat", "4"]).ok();
     assert!(out.contains("1 passed, 0 failed, 0 skipped"), "{out}");
     let out = without_gpu(&["verify", path(folder.path())]).ok();

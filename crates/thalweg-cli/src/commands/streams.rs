@@ -1,0 +1,61 @@
+//! Streams that are made for calls.
+
+use thalweg::{CallerStream, Program};
+
+use crate::failure::Result;
+use crate::fixture::Case;
+
+/// One on each device that the methods of a case have memory on.
+#[derive(Default)]
+pub(super) struct Streams(Vec<made::Stream>);
+
+impl Streams {
+    pub(super) fn new(case: &Case, program: &Program) -> Result<Self> {
+        let mut devices = Vec::new();
+        for method in case.methods() {
+            let schedule = program.schedule(method)?;
+            devices.extend(schedule.device_bytes.iter().map(|&(device, _)| device));
+        }
+        devices.sort_by_key(|device| device.index);
+        devices.dedup();
+        let streams = devices.into_iter().map(made::stream);
+        Ok(Self(streams.collect::<thalweg::Result<_>>()?))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &dyn CallerStream> {
+        self.0.iter().map(|stream| stream as &dyn CallerStream)
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod made {
+    pub(super) use thalweg::cuda::Stream;
+    use thalweg::{DeviceId, Result};
+
+    pub(super) fn stream(device: DeviceId) -> Result<Stream> {
+        let driver = thalweg::cuda::Driver::open(None)?;
+        Stream::new(&driver.device(usize::try_from(device.index).unwrap_or(0))?)
+    }
+}
+
+/// Elsewhere there are none, and no device that they would be on.
+#[cfg(not(target_os = "linux"))]
+mod made {
+    use thalweg::{CallerStream, DeviceId, Result, StreamHandle, bail};
+
+    pub(super) enum Stream {}
+
+    impl CallerStream for Stream {
+        fn device(&self) -> DeviceId {
+            match *self {}
+        }
+
+        fn handle(&self) -> StreamHandle {
+            match *self {}
+        }
+    }
+
+    pub(super) fn stream(device: DeviceId) -> Result<Stream> {
+        bail!(MissingDevice, "there are no streams on {device} here")
+    }
+}
