@@ -1,5 +1,5 @@
 //! Calls of real models on static shapes allocate nothing, except within the crate `gemm`, which
-//! allocates room to pack its operands for every product. This test has a file to itself, since it
+//! allocates room to pack its operands and does few products any more. This test has a file to itself, since it
 //! counts the allocations of the whole process.
 
 mod models;
@@ -7,7 +7,7 @@ mod models;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use thalweg::{LoadOptions, MethodInfo, Runtime};
+use thalweg::{LoadOptions, Runtime};
 
 struct Counting;
 
@@ -29,6 +29,10 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// Models that use the crate `gemm`: for products of 16-bit types, and of fewer than four rows whose
+/// right side is a batch or changes.
+const GEMM: [&str; 3] = ["lstm", "mlp_bf16", "mlp_f16"];
 
 #[test]
 fn calls_of_models_on_static_shapes_allocate_nothing() {
@@ -55,20 +59,11 @@ fn calls_of_models_on_static_shapes_allocate_nothing() {
             method.run(&inputs).unwrap();
             let count = ALLOCATIONS.load(Ordering::Relaxed) - before;
             tested += 1;
-            if count > 0 {
+            if count > 0 && !GEMM.contains(&&*name) {
                 allocating.push(format!("{name}.{}: {count}", method.name()));
             }
         }
     }
     assert_eq!(allocating, [] as [&str; 0]);
     assert!(tested > 25, "only {tested} methods were run");
-}
-
-/// Whether a method has operators that may use the crate `gemm`.
-fn multiplies(info: &MethodInfo) -> bool {
-    const PRODUCTS: [&str; 4] = ["aten::mm", "aten::bmm", "aten::addmm", "aten::convolution"];
-    let operators = &info.operators;
-    PRODUCTS
-        .iter()
-        .any(|product| operators.iter().any(|name| name.starts_with(product)))
 }
