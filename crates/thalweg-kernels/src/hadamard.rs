@@ -155,6 +155,6 @@ mod tests {
     fn other_lengths_are_refused() {
         let message = transformed(&[0.0; 12], &[12]).unwrap_err().to_string();
         assert!(message.contains("rows of 12 elements"), "{message}");
-        assert_eq!(transformed(&[], &[3, 0]).unwrap(), []);
+        assert_eq!(transformed(&[], &[3, 0]).unwrap(), [0f32; 0]);
     }
 }

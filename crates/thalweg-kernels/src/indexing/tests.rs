@@ -342,7 +342,7 @@ mod repeats {
     #[test]
     fn positions_are_repeated_as_often_as_counted() {
         assert_eq!(repeated(&[2, 0, 3], None).unwrap(), [0, 0, 2, 2, 2]);
-        assert_eq!(repeated(&[], Some(0)).unwrap(), []);
+        assert_eq!(repeated(&[], Some(0)).unwrap(), [0i64; 0]);
     }
 
     #[test]
