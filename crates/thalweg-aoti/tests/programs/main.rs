@@ -1,12 +1,14 @@
 //! Programs that upstream has exported, with their own libraries, on the stand-in of the driver:
 //! what their libraries do on the host is real, kernels are recorded and compute nothing.
 //!
-//! They are in the folder that the environment variable `THALWEG_TEST_PROGRAMS` names: a folder for
-//! each program, with a `case.json` that says what it is called with. Without the variable nothing
-//! of this runs.
+//! They are in the folder that the environment variable `THALWEG_TEST_PROGRAMS` names, a folder for
+//! each program with a `case.json` that says what it is called with. Without the variable it is those few
+//! that the repository has.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 mod order;
+#[path = "../real/mod.rs"]
+mod real;
 mod sharing;
 
 use std::path::{Path, PathBuf};
@@ -26,11 +28,7 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let Some(folder) = std::env::var_os("THALWEG_TEST_PROGRAMS") else {
-        eprintln!("THALWEG_TEST_PROGRAMS is not set; no real library is tested");
-        return Vec::new();
-    };
-    let mut cases: Vec<_> = std::fs::read_dir(folder)
+    let mut cases: Vec<_> = std::fs::read_dir(real::folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|folder| folder.join("case.json").is_file() && has_libraries(folder))
@@ -58,14 +56,13 @@ fn has_libraries(folder: &Path) -> bool {
     delegates.any(|delegate| delegate.backend == NAME)
 }
 
-/// The case of a name, if there are any.
+/// The case of a name, if it is there.
 fn case(name: &str) -> Option<Case> {
-    let mut cases = cases();
-    if cases.is_empty() {
-        return None;
+    let found = cases().into_iter().find(|case| case.name == name);
+    if found.is_none() {
+        eprintln!("skipped: there is no {name}");
     }
-    let index = cases.iter().position(|case| case.name == name);
-    Some(cases.swap_remove(index.unwrap_or_else(|| panic!("no case {name}"))))
+    found
 }
 
 impl Case {

@@ -84,8 +84,12 @@ impl Split {
         Self { steps }
     }
 
-    /// What comes out of the `runs`-th run of an instance.
+    /// What comes out of the `runs`-th run of an instance. Libraries that count share their count, as they
+    /// call it by one name.
     pub(crate) fn expected(&self, x: &[f32], runs: u32) -> Vec<f32> {
+        let counts = |step: &Step| matches!(*step, Step::Library(library, _) if LIBRARIES[library].2 == COUNT);
+        let each = self.steps.iter().filter(|step| counts(step)).count();
+        let mut counted = START + ((runs - 1) as usize * each) as f32;
         let mut values = vec![x.to_vec()];
         for step in &self.steps {
             let sum = |scale: f32, shift: f32, [x, y]: [usize; 2]| {
@@ -100,11 +104,11 @@ impl Split {
                 }
                 Step::Library(library, arguments) => {
                     let (scale, shift, parts) = LIBRARIES[library];
-                    let count = if parts == COUNT {
-                        START + runs as f32
-                    } else {
-                        0.0
-                    };
+                    let mut count = 0.0;
+                    if parts == COUNT {
+                        counted += 1.0;
+                        count = counted;
+                    }
                     let weight = if parts == WEIGHT { WEIGHTS } else { [0.0; 4] };
                     let sums = sum(scale, shift, arguments);
                     let weights = weight.iter().cycle();

@@ -1,15 +1,18 @@
 //! Libraries are loaded, and broken ones are not. Real ones come from the programs in the folder that
-//! the environment variable `THALWEG_TEST_PROGRAMS` names; a file that is read, but not loaded, is
+//! the environment variable `THALWEG_TEST_PROGRAMS` names, or those of the repository; a file that is read, but not loaded, is
 //! libgcc, which every process here has.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use object::LittleEndian as LE;
 use object::elf;
 use proptest::prelude::*;
 use thalweg_format::Program;
+
+#[path = "../../../tests/real/mod.rs"]
+mod real;
 
 use super::*;
 use crate::loader::image::Import;
@@ -30,10 +33,7 @@ const EXPORTED: [&CStr; 8] = [
 /// The libraries of all programs that there are, by name.
 fn real_libraries() -> BTreeMap<String, Vec<u8>> {
     let mut libraries = BTreeMap::new();
-    let Some(folder) = std::env::var_os("THALWEG_TEST_PROGRAMS") else {
-        return libraries;
-    };
-    let mut folders = vec![PathBuf::from(folder)];
+    let mut folders = vec![real::folder()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
