@@ -10,7 +10,9 @@ use thalweg_format::ShapeDynamism;
 
 use crate::memory::Arguments;
 use crate::plan::{MethodPlan, PlannedValue};
-use crate::{DType, Preparation, PrepareFn, Prepared, Result, Scalar, Signature, ValueId};
+use crate::{
+    AbsorbFn, DType, Preparation, PrepareFn, Prepared, Result, Scalar, Signature, ValueId,
+};
 
 /// What runs an operator: a function of its call.
 pub type KernelFn = dyn Fn(&KernelCall<'_>) -> Result<()> + Send + Sync;
@@ -22,6 +24,8 @@ pub struct Kernel {
     run: Arc<KernelFn>,
     moves: Option<MovesFn>,
     prepare: Option<PrepareFn>,
+    offer: Option<PrepareFn>,
+    absorb: Option<AbsorbFn>,
     pure: bool,
 }
 
@@ -74,6 +78,8 @@ impl Kernel {
             run: Arc::new(run),
             moves: None,
             prepare: None,
+            offer: None,
+            absorb: None,
             pure: false,
         })
     }
@@ -92,6 +98,31 @@ impl Kernel {
     #[must_use]
     pub fn with_preparation(mut self, prepare: PrepareFn) -> Self {
         self.prepare = Some(prepare);
+        self
+    }
+
+    /// Adds that what the operator does can be done by the operator that computes its first argument,
+    /// while it writes its result. `offer` describes it, by the other arguments, which have to be
+    /// constant: anything that the two understand. `None`: not with these arguments.
+    ///
+    /// The operator must write one tensor that matters, its first output, of the type, shape and
+    /// order of its first argument.
+    #[must_use]
+    pub fn with_offer(mut self, offer: PrepareFn) -> Self {
+        self.offer = Some(offer);
+        self
+    }
+
+    /// Adds that the operator can do the work of those that follow it, if nothing else looks at what
+    /// is in between. `absorb` sees what they offer ([`with_offer`](Self::with_offer)), in their order.
+    /// If it takes it, its calls find what it gives with [`KernelCall::prepared`], must do all that was
+    /// offered, and write to the place of the last result. If it gives `None`, it is asked again with
+    /// fewer.
+    ///
+    /// The operator must write one tensor.
+    #[must_use]
+    pub fn with_absorption(mut self, absorb: AbsorbFn) -> Self {
+        self.absorb = Some(absorb);
         self
     }
 
@@ -114,6 +145,27 @@ impl Kernel {
 
     pub(crate) fn prepare(&self, arguments: &Preparation<'_>) -> Result<Option<Prepared>> {
         self.prepare.map_or(Ok(None), |prepare| prepare(arguments))
+    }
+
+    pub(crate) fn offers(&self) -> bool {
+        self.offer.is_some()
+    }
+
+    pub(crate) fn offer(&self, arguments: &Preparation<'_>) -> Result<Option<Prepared>> {
+        self.offer.map_or(Ok(None), |offer| offer(arguments))
+    }
+
+    pub(crate) fn absorbs(&self) -> bool {
+        self.absorb.is_some()
+    }
+
+    pub(crate) fn absorb(
+        &self,
+        arguments: &Preparation<'_>,
+        offers: &[Prepared],
+    ) -> Result<Option<Prepared>> {
+        self.absorb
+            .map_or(Ok(None), |absorb| absorb(arguments, offers))
     }
 
     /// What a call moves, if that is all that it does.
@@ -210,6 +262,7 @@ pub struct KernelCall<'c> {
     arguments: Arguments<'c>,
     threads: usize,
     prepared: Option<&'c Prepared>,
+    unread: u64,
 }
 
 impl<'c> KernelCall<'c> {
@@ -218,6 +271,7 @@ impl<'c> KernelCall<'c> {
             arguments,
             threads,
             prepared: None,
+            unread: 0,
         }
     }
 
@@ -230,6 +284,19 @@ impl<'c> KernelCall<'c> {
     #[inline]
     pub fn prepared<T: Any>(&self) -> Option<&T> {
         self.prepared?.get()
+    }
+
+    /// `unread` has a bit for each argument, as [`is_unread`](Self::is_unread) says.
+    pub(crate) fn with_unread(mut self, unread: u64) -> Self {
+        self.unread = unread;
+        self
+    }
+
+    /// Whether nothing looks at an output, so that it need not be computed. It must be given its shape
+    /// all the same.
+    #[inline]
+    pub fn is_unread(&self, position: usize) -> bool {
+        position < 64 && self.unread >> position & 1 != 0
     }
 
     /// How many threads the kernel may use; at least 1.
@@ -293,6 +360,22 @@ impl KernelRegistry {
     pub fn set_preparation(&mut self, operator: &str, prepare: PrepareFn) {
         if let Some(kernel) = self.kernels.get_mut(operator) {
             kernel.prepare = Some(prepare);
+        }
+    }
+
+    /// Adds to an operator that others can do its work; see [`Kernel::with_offer`]. Nothing if there
+    /// is no such operator.
+    pub fn set_offer(&mut self, operator: &str, offer: PrepareFn) {
+        if let Some(kernel) = self.kernels.get_mut(operator) {
+            kernel.offer = Some(offer);
+        }
+    }
+
+    /// Adds to an operator that it can do the work of others; see [`Kernel::with_absorption`]. Nothing
+    /// if there is no such operator.
+    pub fn set_absorption(&mut self, operator: &str, absorb: AbsorbFn) {
+        if let Some(kernel) = self.kernels.get_mut(operator) {
+            kernel.absorb = Some(absorb);
         }
     }
 

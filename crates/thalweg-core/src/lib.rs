@@ -59,7 +59,7 @@ pub use num_complex::{Complex32, Complex64};
 #[doc(hidden)]
 pub use omit::{Omission, Rule, omit};
 pub use options::{BackendOptions, GraphUse, LoadOptions, OptionValue, RunOptions};
-pub use preparation::{Preparation, PrepareFn, Prepared};
+pub use preparation::{AbsorbFn, Preparation, PrepareFn, Prepared};
 pub use profile::{DelegateKey, Pins, Profile};
 pub use program::Program;
 pub use runtime::{DeviceSource, Runtime, RuntimeBuilder};

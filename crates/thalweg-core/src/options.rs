@@ -15,6 +15,7 @@ pub struct LoadOptions {
     pub(crate) memory_limit: usize,
     pub(crate) every_copy: bool,
     pub(crate) constants_in_calls: bool,
+    pub(crate) separate_instructions: bool,
     pub(crate) profile: Profile,
     pub(crate) backend_options: BackendOptions,
     pub(crate) trace: Option<Trace>,
@@ -28,6 +29,7 @@ impl LoadOptions {
             memory_limit: 64 << 30,
             every_copy: false,
             constants_in_calls: false,
+            separate_instructions: false,
             profile: Profile::Automatic,
             backend_options: BackendOptions::default(),
             trace: None,
@@ -62,6 +64,14 @@ impl LoadOptions {
     /// having the time of such operators in measurements.
     pub fn constants_in_calls(mut self, constants_in_calls: bool) -> Self {
         self.constants_in_calls = constants_in_calls;
+        self
+    }
+
+    /// Runs every instruction by itself, rather than letting operators do the work of those that
+    /// follow them while they write their results. Answers differ by what rounding makes of it; this
+    /// is for finding out by how much, and for having the time of each operator in measurements.
+    pub fn separate_instructions(mut self, separate_instructions: bool) -> Self {
+        self.separate_instructions = separate_instructions;
         self
     }
 

@@ -33,6 +33,10 @@ impl fmt::Debug for Prepared {
 /// [`Kernel::with_preparation`](crate::Kernel::with_preparation).
 pub type PrepareFn = fn(&Preparation<'_>) -> Result<Option<Prepared>>;
 
+/// Decides whether an operator does the work of instructions that follow it, too, given its constant
+/// arguments and what those have offered; see [`Kernel::with_absorption`](crate::Kernel::with_absorption).
+pub type AbsorbFn = fn(&Preparation<'_>, &[Prepared]) -> Result<Option<Prepared>>;
+
 /// The arguments of an instruction, as far as they are the same in every call.
 #[derive(Debug)]
 pub struct Preparation<'p> {

@@ -15,6 +15,7 @@
 //! | `ordering` | dim orders: telling them apart, bringing tensors into the one wanted |
 //! | `copying` | moving elements between layouts, transpositions in tiles |
 //! | `strided` | walking over several tensors at once, in runs |
+//! | `following` | what can be done to results while they are written |
 //! | `parallel` | sharing work among threads |
 //! | `vectors` | loops for the vectors that the machine has |
 //! | `pointwise` | the loop of all element-by-element operators |
@@ -37,6 +38,7 @@ mod dispatch;
 mod distances;
 mod elements;
 mod float;
+mod following;
 mod fourier;
 mod gating;
 mod hadamard;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use thalweg_format::{Device as DeviceId, ShapeDynamism};
 
+use super::accesses::{Access, accesses, read_by};
 use super::storages::Sources;
 use super::written::Written;
 use crate::memory::{
@@ -102,7 +103,10 @@ impl<'a> Search<'a> {
                 }
                 Step::Delegate { arguments, .. } => open.extend(plan.arguments(*arguments)),
                 Step::Move { from, to } => open.extend([*from, *to]),
-                Step::JumpIfFalse { .. } | Step::Free { .. } | Step::Known { .. } => {}
+                Step::JumpIfFalse { .. }
+                | Step::Free { .. }
+                | Step::Known { .. }
+                | Step::Absorbed { .. } => {}
             }
         }
         Self {
@@ -396,74 +400,6 @@ impl<'a> Search<'a> {
         }
         Some(views)
     }
-}
-
-/// A tensor that an instruction reads, or writes.
-struct Access {
-    step: usize,
-    tensor: TensorId,
-    writes: bool,
-}
-
-/// What instructions read and write, in their order.
-fn accesses(plan: &MethodPlan, kernels: &[Kernel]) -> Vec<Access> {
-    let mut accesses = Vec::new();
-    let mut add = |step: usize, value: ValueId, writes: bool| {
-        let tensors = plan.tensors_of(value);
-        accesses.extend(tensors.map(|tensor| Access {
-            step,
-            tensor,
-            writes,
-        }));
-    };
-    for input in &plan.inputs {
-        add(0, input.value, true);
-    }
-    for (index, step) in plan.steps.iter().enumerate() {
-        match step {
-            Step::Kernel {
-                operator,
-                arguments,
-            } => {
-                let kernel = &kernels[*operator as usize];
-                let arguments = plan.arguments(*arguments);
-                for value in read_by(kernel, arguments) {
-                    add(index, value, false);
-                }
-                for &position in kernel.signature().writes() {
-                    if let Some(&value) = arguments.get(usize::from(position)) {
-                        add(index, value, true);
-                    }
-                }
-            }
-            // An output of a delegate is not known from an input.
-            Step::Delegate { arguments, .. } => {
-                for &value in plan.arguments(*arguments) {
-                    add(index, value, false);
-                    add(index, value, true);
-                }
-            }
-            Step::Move { from, to } => {
-                add(index, *from, false);
-                add(index, *to, true);
-            }
-            Step::JumpIfFalse { condition, .. } => add(index, *condition, false),
-            Step::Free { .. } | Step::Known { .. } => {}
-        }
-    }
-    for &output in &plan.outputs {
-        add(plan.steps.len(), output, false);
-    }
-    accesses
-}
-
-/// The arguments that a kernel reads, among them what it works on in place.
-fn read_by(kernel: &Kernel, arguments: &[ValueId]) -> Vec<ValueId> {
-    let parameters = kernel.signature().parameters().iter().zip(arguments);
-    parameters
-        .filter(|(parameter, _)| !parameter.written || !parameter.keyword)
-        .map(|(_, &value)| value)
-        .collect()
 }
 
 /// The arguments of one call, with values of their own.

@@ -3,6 +3,8 @@
 //! This happens once per method and program, when the first instance is made; all instances share
 //! the result.
 
+mod absorption;
+mod accesses;
 mod check;
 mod constants;
 mod delegates;
@@ -25,6 +27,7 @@ pub use schedule::{BroughtTo, How, KeptInfo, Schedule, ScheduledStep};
 pub(crate) use residency::{DeviceCopy, Kept, KeptAction, PlacedStorage, Places, StepBefore, What};
 pub(crate) use steps::Execution;
 
+use self::absorption::Absorption;
 use self::delegates::load_delegates;
 use self::storages::{Sources, storages};
 use self::written::{Written, fixed_lists};
@@ -63,6 +66,8 @@ pub(crate) struct LinkedMethod {
     pub(crate) executions: Vec<Execution>,
     /// For each instruction, what its kernel has prepared.
     pub(crate) prepared: Vec<Option<Prepared>>,
+    /// For each instruction, the outputs that nothing reads, as bits.
+    pub(crate) unread: Vec<u64>,
     /// For each instruction, whether it only copies an output to the host.
     pub(crate) output_copies: Vec<bool>,
     /// Where tensors on devices lie, where that is not as planned.
@@ -175,6 +180,13 @@ impl LinkedMethod {
             known = constants::compute(plan, &kernels, &sources, runtime.threads(), room)?;
             &known
         };
+        let absorption = if options.separate_instructions {
+            Absorption::none(plan)
+        } else {
+            let room = options.memory_limit.saturating_sub(plan.arena_bytes());
+            Absorption::find(plan, &kernels, &sources, room)?
+        };
+        let plan = &absorption.plan;
         let written = Written::find(plan, &kernels);
         let moving = Moving::new(plan, steps::views(plan, &kernels));
         let lends = written.lends(plan);
@@ -204,7 +216,11 @@ impl LinkedMethod {
         drop(span);
         Ok(Self {
             names: OnceLock::new(),
-            prepared: prepared::prepared(plan, &kernels, &storages, &written)?,
+            prepared: {
+                let absorbed = &absorption.prepared;
+                prepared::prepared(plan, &kernels, &storages, &written, absorbed)?
+            },
+            unread: accesses::unread(plan, &kernels),
             fixed_lists: fixed_lists(plan, &written),
             moving,
             has_state: plan

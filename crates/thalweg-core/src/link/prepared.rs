@@ -15,6 +15,7 @@ pub(super) fn prepared(
     kernels: &[Kernel],
     storages: &[LinkedStorage],
     written: &Written,
+    absorbed: &HashMap<usize, Prepared>,
 ) -> Result<Vec<Option<Prepared>>> {
     // Values that are other tensors, or elsewhere, at another time.
     let mut moving: HashSet<ValueId> = HashSet::new();
@@ -55,6 +56,10 @@ pub(super) fn prepared(
     // Unrolled loops have the same instruction many times.
     let mut alike: HashMap<(u32, Vec<usize>), Option<Prepared>> = HashMap::new();
     for (index, step) in plan.steps.iter().enumerate() {
+        if let Some(absorbed) = absorbed.get(&index) {
+            prepared.push(Some(absorbed.clone()));
+            continue;
+        }
         prepared.push(match step {
             Step::Kernel {
                 operator,

@@ -56,6 +56,8 @@ pub enum How {
     View,
     /// Not at all: its result is a constant, computed when the method was linked.
     Known,
+    /// Not by itself: an instruction before it does its work as well.
+    Absorbed,
     /// As the flow of control that it is.
     Control,
 }
@@ -97,6 +99,7 @@ impl fmt::Display for How {
             Self::Nowhere => f.write_str("not run: a part of what the device has"),
             Self::View => f.write_str("a view"),
             Self::Known => f.write_str("computed once, when the method was linked"),
+            Self::Absorbed => f.write_str("done by an instruction before it"),
             Self::Control => f.write_str("control"),
         }
     }
@@ -117,6 +120,7 @@ impl LinkedMethod {
         let how = |index: usize, step: &Step| match (step, self.executions[index]) {
             (Step::Delegate { .. }, _) => How::Delegate,
             (Step::Known { .. }, _) => How::Known,
+            (Step::Absorbed { .. }, _) => How::Absorbed,
             (Step::Kernel { .. }, Execution::Upload(device)) => How::ToDevice(id(device)),
             (Step::Kernel { .. }, Execution::UploadInput { device, input }) => {
                 How::InputToDevice(id(device), input)

@@ -47,7 +47,8 @@ impl Written {
                 Step::Delegate { .. }
                 | Step::JumpIfFalse { .. }
                 | Step::Free { .. }
-                | Step::Known { .. } => {}
+                | Step::Known { .. }
+                | Step::Absorbed { .. } => {}
             }
         }
         // An integer that a delegate returns, that is moved, or that the caller passes, is not

@@ -551,7 +551,7 @@ impl Instance {
             }
             // Upstream gives the memory back to an allocator. Here it stays with the tensor,
             // for the next call will need it again.
-            Step::Free { .. } | Step::Known { .. } => Ok(index + 1),
+            Step::Free { .. } | Step::Known { .. } | Step::Absorbed { .. } => Ok(index + 1),
         }
     }
 
@@ -613,7 +613,8 @@ impl Instance {
                 values.wait_for_host(devices, ids, &lending)?;
                 let call = Arguments::new(values, scratch, ids, &lending)?;
                 let prepared = linked.prepared[index].as_ref();
-                kernel.run(&KernelCall::new(call, threads).with_prepared(prepared))
+                let call = KernelCall::new(call, threads).with_prepared(prepared);
+                kernel.run(&call.with_unread(linked.unread[index]))
             }
             Execution::Upload(_) => values.upload(devices, ids[0], ids[1]),
             Execution::UploadInput { input, .. } => match given[input] {

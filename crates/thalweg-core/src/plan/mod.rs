@@ -155,6 +155,10 @@ pub(crate) enum Step {
     Known {
         operator: u32,
     },
+    /// A kernel whose work an instruction before it does as well.
+    Absorbed {
+        operator: u32,
+    },
 }
 
 /// A range of [`MethodPlan::arguments`], half the size of a `Range<usize>`.
@@ -192,9 +196,11 @@ impl MethodPlan {
     /// What an instruction runs, for messages.
     pub(crate) fn step_name(&self, index: usize) -> String {
         match self.steps.get(index) {
-            Some(Step::Kernel { operator, .. } | Step::Known { operator }) => {
-                self.operators[*operator as usize].clone()
-            }
+            Some(
+                Step::Kernel { operator, .. }
+                | Step::Known { operator }
+                | Step::Absorbed { operator },
+            ) => self.operators[*operator as usize].clone(),
             Some(Step::Delegate { delegate, .. }) => {
                 let backend = &self.delegates[*delegate as usize].backend;
                 format!("delegate {delegate} ({backend})")

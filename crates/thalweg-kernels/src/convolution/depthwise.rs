@@ -8,6 +8,7 @@
 use thalweg_core::{KernelCall, Result};
 
 use super::Compute;
+use super::finishing::{Finished, Finishing};
 use super::geometry::Geometry;
 use crate::ordering::ChannelOrder;
 use crate::parallel::for_each_chunk_with;
@@ -70,6 +71,7 @@ impl Geometry {
         large: &[T],
         weight: &[T],
         bias: Option<&[T]>,
+        finishing: Option<&Finishing>,
         small: &mut [T],
     ) -> Result<()> {
         let (Some(copied), false) = (self.copied(), small.is_empty()) else {
@@ -95,12 +97,16 @@ impl Geometry {
                 let plane = &large[image * len + channel / per_group * strides[0]..];
                 let weight = &weight[channel * taps..][..taps];
                 let bias = bias.map_or(T::default(), |bias| bias[channel]);
+                let finished = finishing.map_or(Finished::nothing(), |finishing| {
+                    finishing.of_channel(channel)
+                });
                 let (parts, sums) = scratch.split_at_mut(copied.len);
                 self.copy_plane(plane, copied, parts);
                 vectorized(
                     #[inline(always)]
                     || {
-                        self.sum_taps(parts, copied, weight, bias, &mut sums[..long]);
+                        let sums = &mut sums[..long];
+                        self.sum_taps(parts, copied, weight, bias, finished, sums);
                     },
                 );
                 let lines = sums.chunks(copied.width).zip(out.chunks_exact_mut(width));
@@ -178,6 +184,7 @@ impl Geometry {
         copied: Copied,
         weight: &[T],
         bias: T,
+        finished: Finished<T>,
         sums: &mut [T],
     ) {
         let [_, row_step, step] = self.stride;
@@ -198,6 +205,7 @@ impl Geometry {
                     *lane += *x * *weight;
                 }
             }
+            finished.apply(&mut lanes);
             *sums = lanes;
         }
     }

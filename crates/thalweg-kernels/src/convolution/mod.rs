@@ -6,6 +6,7 @@
 
 mod columns;
 mod depthwise;
+mod finishing;
 mod geometry;
 mod panels;
 mod passes;
@@ -20,6 +21,7 @@ use crate::dispatch::dispatch;
 use crate::float::{Float, Real, compute_into, widened};
 use crate::ordering::{ChannelOrder, fill_in_order, laid_out};
 use crate::products::Factor;
+use finishing::Finishing;
 use geometry::{Geometry, Positions};
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -36,7 +38,9 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
          Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) \
          -> (Tensor(a!), Tensor(b!), Tensor(c!))",
         |call| dispatch!(call.tensor(0)?.dtype(), float => T, { backward::<T>(call) }),
-    )
+    )?;
+    finishing::register(registry);
+    Ok(())
 }
 
 /// What convolutions are computed in.
@@ -66,7 +70,10 @@ fn convolution<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> 
         );
     }
     let mut out = call.output(9, &sizes)?;
-    let bias = match bias {
+    // What follows has the bias in what it adds, if it adds something.
+    let finishing = call.prepared::<Finishing>();
+    let adds = finishing.is_some_and(|finishing| finishing.channels.is_some());
+    let bias = match bias.filter(|_| !adds) {
         Some(bias) => Some(widened(call, bias.data::<T>()?)?),
         None => None,
     };
@@ -100,12 +107,14 @@ fn convolution<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> 
             if transposed {
                 geometry.backward(call, data, weight, bias, out)
             } else if depthwise {
-                geometry.forward_depthwise(call, data, weight, bias, out)
+                geometry.forward_depthwise(call, data, weight, bias, finishing, out)
             } else if let Some(float) = singles(data, weight, bias, &geometry) {
                 let (data, weight, bias) = float;
-                geometry.forward_panels(call, data, weight, bias, bytemuck::cast_slice_mut(out))
+                let out = bytemuck::cast_slice_mut(out);
+                geometry.forward_panels(call, data, weight, bias, finishing, out)
             } else {
-                geometry.forward(call, data, weight, bias, out)
+                geometry.forward(call, data, weight, bias, out)?;
+                geometry.finish(call, finishing, out)
             }
         },
     )

@@ -9,8 +9,9 @@ use std::ops::Range;
 use rayon::prelude::*;
 use thalweg_core::{KernelCall, Result};
 
+use super::finishing::Finishing;
 use super::geometry::Geometry;
-use crate::products::{Add, Finish, Left, Machine, PARALLEL_SUMS};
+use crate::products::{Add, Finish, Left, Machine, PARALLEL_SUMS, Scale};
 
 /// How many elements of windows to have at a time: half of a usual second-level cache of one core.
 const BLOCK: usize = 1 << 16;
@@ -23,6 +24,7 @@ impl Geometry {
         large: &[f32],
         weight: &[f32],
         bias: Option<&[f32]>,
+        finishing: Option<&Finishing>,
         small: &mut [f32],
     ) -> Result<()> {
         let (machine, threads) = (Machine::best(), call.threads());
@@ -44,13 +46,17 @@ impl Geometry {
             let image = large.get(large_at..).unwrap_or(&[]);
             let first = group % self.groups * channels;
             group += 1;
-            let finish = Finish {
-                scale: 1.0,
-                add: match bias {
-                    Some(bias) => Add::Rows(&bias[first..first + channels]),
-                    None => Add::Nothing,
-                },
+            let rows = first..first + channels;
+            let (scale, add) = match (finishing.and_then(|one| one.channels.as_ref()), bias) {
+                (Some((scales, added)), _) => {
+                    let added = Add::Rows(&added[rows.clone()]);
+                    (Scale::Rows(&scales[rows]), added)
+                }
+                (None, Some(bias)) => (Scale::All(1.0), Add::Rows(&bias[rows])),
+                (None, None) => (Scale::All(1.0), Add::Nothing),
             };
+            let limits = finishing.and_then(|finishing| finishing.limits);
+            let finish = Finish { scale, add, limits };
             let left = Left {
                 data: &weight[weight_at..],
                 rows: channels,

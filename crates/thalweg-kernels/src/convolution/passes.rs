@@ -4,6 +4,7 @@
 use thalweg_core::{KernelCall, Result};
 
 use super::Compute;
+use super::finishing::Finishing;
 use super::geometry::Geometry;
 use crate::ordering::ChannelOrder;
 use crate::parallel::for_each_chunk;
@@ -135,11 +136,38 @@ impl Geometry {
         large: &[T],
         weight: &[T],
         bias: Option<&[T]>,
+        finishing: Option<&Finishing>,
         small: &mut [T],
     ) -> Result<()> {
         if self.is_planar() {
-            return self.depthwise_planes(call, large, weight, bias, small);
+            return self.depthwise_planes(call, large, weight, bias, finishing, small);
         }
+        self.depthwise_taps(call, large, weight, bias, small)?;
+        self.finish(call, finishing, small)
+    }
+
+    /// What follows, done to all of the small side.
+    pub(super) fn finish<T: Compute>(
+        &self,
+        call: &KernelCall<'_>,
+        finishing: Option<&Finishing>,
+        small: &mut [T],
+    ) -> Result<()> {
+        let shape = [self.small.channels, self.small.positions()];
+        finishing.map_or(Ok(()), |finishing| {
+            finishing.apply(call.threads(), self.small.layout, shape, small)
+        })
+    }
+
+    /// As [`forward_depthwise`](Self::forward_depthwise), tap by tap.
+    fn depthwise_taps<T: Compute>(
+        &self,
+        call: &KernelCall<'_>,
+        large: &[T],
+        weight: &[T],
+        bias: Option<&[T]>,
+        small: &mut [T],
+    ) -> Result<()> {
         let (taps, step) = (self.taps(), self.step());
         let work = small.len().saturating_mul(taps);
         let [_, rows, width] = self.small.sizes;

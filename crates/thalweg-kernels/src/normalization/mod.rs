@@ -7,13 +7,14 @@
 mod tests;
 
 use thalweg_core::{
-    Dims, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, bail, ensure,
-    identity_order, numel,
+    DType, Dims, KernelCall, KernelRegistry, Preparation, Prepared, Result, TensorView,
+    TensorViewMut, bail, ensure, identity_order, numel,
 };
 
 use crate::conversion::converted;
 use crate::dispatch::dispatch;
 use crate::float::{Float, Real, compute_into, widened};
+use crate::following::Following;
 use crate::ordering::{around, fill_in_order, in_order, laid_out};
 use crate::parallel::for_each_chunk;
 use crate::vectors::vectorized;
@@ -68,7 +69,38 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
             );
             batch_norm(call, Running::None, call.double(4)?, call.double(5)?, 6)
         },
-    )
+    )?;
+    registry.set_offer("aten::_native_batch_norm_legit_no_training.out", factors);
+    Ok(())
+}
+
+/// What batch normalization with constant statistics does to each channel, for f32.
+fn factors(call: &Preparation<'_>) -> Result<Option<Prepared>> {
+    let numbers = |position: usize| match call.tensor(position) {
+        Some(tensor) if tensor.dtype() == DType::F32 && tensor.rank() == 1 => {
+            tensor.data::<f32>().map(Some)
+        }
+        _ => Ok(None),
+    };
+    let (weight, bias) = (numbers(1)?, numbers(2)?);
+    let (Some(mean), Some(variance), Some(eps)) = (numbers(3)?, numbers(4)?, call.scalar(6)) else {
+        return Ok(None);
+    };
+    let known = (weight.is_some() || call.is_absent(1)) && (bias.is_some() || call.is_absent(2));
+    let mut all = [Some(mean), Some(variance), weight, bias]
+        .into_iter()
+        .flatten();
+    if !known || !all.all(|numbers| numbers.len() == mean.len()) {
+        return Ok(None);
+    }
+    let (mut scales, mut shifts) = (Vec::new(), Vec::new());
+    for (channel, (&mean, &variance)) in mean.iter().zip(variance).enumerate() {
+        let deviation = 1.0 / (f64::from(variance) + eps.to_f64()).sqrt();
+        let scale = deviation * weight.map_or(1.0, |weight| f64::from(weight[channel]));
+        scales.push(scale);
+        shifts.push(bias.map_or(0.0, |bias| f64::from(bias[channel])) - f64::from(mean) * scale);
+    }
+    Ok(Some(Following::Channels { scales, shifts }.offered()))
 }
 
 fn layer_norm<T: Float>(call: &KernelCall<'_>) -> Result<()> {

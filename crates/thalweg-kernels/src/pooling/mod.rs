@@ -87,6 +87,23 @@ trait Pooled: Element + PartialOrd {
     }
 }
 
+/// Where an element is, or nothing where nobody asks.
+trait Index: Copy + Send {
+    fn at(position: usize) -> Self;
+}
+
+impl Index for i64 {
+    #[inline(always)]
+    fn at(position: usize) -> Self {
+        position as i64
+    }
+}
+
+impl Index for () {
+    #[inline(always)]
+    fn at(_: usize) -> Self {}
+}
+
 macro_rules! pooled {
     ($($T:ty: $lowest:expr),*) => {
         $(impl Pooled for $T {
@@ -139,10 +156,11 @@ struct MaxPool<W> {
 }
 
 impl<W: Fn(usize, usize) -> Taps + Sync> MaxPool<W> {
-    fn write<T: Pooled>(&self, call: &KernelCall<'_>, out: usize) -> Result<()> {
+    fn write<T: Pooled>(&self, call: &KernelCall<'_>, position: usize) -> Result<()> {
         let input = call.tensor(0)?;
         let sizes = self.volumes.with_sizes(input.sizes(), self.output)?;
-        let (mut out, mut indices) = (call.output(out, &sizes)?, call.output(out + 1, &sizes)?);
+        let mut out = call.output(position, &sizes)?;
+        let mut indices = call.output(position + 1, &sizes)?;
         if numel(&sizes)? == 0 {
             return Ok(());
         }
@@ -150,19 +168,24 @@ impl<W: Fn(usize, usize) -> Taps + Sync> MaxPool<W> {
         let order = self.volumes.dim_order(&sizes, layout);
         let data = laid_out::<T>(call, input, order)?;
         fill_in_order::<T>(call, &mut out, order, |out| {
+            if call.is_unread(position + 1) {
+                // Memory for nothing is none.
+                let mut indices = vec![(); out.len()];
+                return self.run(call.threads(), layout, data, out, &mut indices);
+            }
             fill_in_order::<i64>(call, &mut indices, order, |indices| {
                 self.run(call.threads(), layout, data, out, indices)
             })
         })
     }
 
-    fn run<T: Pooled>(
+    fn run<T: Pooled, I: Index>(
         &self,
         threads: usize,
         layout: ChannelOrder,
         data: &[T],
         out: &mut [T],
-        indices: &mut [i64],
+        indices: &mut [I],
     ) -> Result<()> {
         let [depth, height, width] = self.output;
         let work = out.len().saturating_mul(self.window);
@@ -220,29 +243,29 @@ impl<W: Fn(usize, usize) -> Taps + Sync> MaxPool<W> {
 
     /// One line of a plane, whose windows are regular: all windows at once, tap by tap.
     #[inline(always)]
-    fn regular_line<T: Pooled>(
+    fn regular_line<T: Pooled, I: Index>(
         &self,
         [slice, row, column]: [Taps; 3],
         stride: usize,
         data: &[T],
         out: &mut [T],
-        indices: &mut [i64],
+        indices: &mut [I],
     ) {
         let [_, height, width] = self.volumes.sizes;
         let first = (slice.start * height + row.start) * width + column.start;
         out.fill(T::LOWEST);
         for (x, index) in indices.iter_mut().enumerate() {
-            *index = (first + x * stride) as i64;
+            *index = I::at(first + x * stride);
         }
         for z in slice.indices() {
             for y in row.indices() {
                 for x in column.indices() {
                     let start = (z * height + y) * width + x;
                     let line = &data[start..(z * height + y + 1) * width];
-                    let update = |x: usize, best: &mut T, index: &mut i64, value: T| {
+                    let update = |x: usize, best: &mut T, index: &mut I, value: T| {
                         let replaces = value.replaces(*best);
                         *best = if replaces { value } else { *best };
-                        let at = (start + x * stride) as i64;
+                        let at = I::at(start + x * stride);
                         *index = if replaces { at } else { *index };
                     };
                     let each = out.iter_mut().zip(&mut *indices).enumerate();
@@ -275,7 +298,13 @@ impl<W: Fn(usize, usize) -> Taps + Sync> MaxPool<W> {
     }
 
     /// One channel of one image, or of a slice of a volume.
-    fn plane<T: Pooled>(&self, slice: Taps, data: &[T], out: &mut [T], indices: &mut [i64]) {
+    fn plane<T: Pooled, I: Index>(
+        &self,
+        slice: Taps,
+        data: &[T],
+        out: &mut [T],
+        indices: &mut [I],
+    ) {
         let [_, height, width] = self.volumes.sizes;
         let columns = self.output[2];
         let lines = out.chunks_exact_mut(columns);
@@ -295,7 +324,7 @@ impl<W: Fn(usize, usize) -> Taps + Sync> MaxPool<W> {
             for (x, (out, index)) in out.iter_mut().zip(indices).enumerate() {
                 let column = (self.taps)(2, x);
                 let first = (slice.start * height + row.start) * width + column.start;
-                let (mut best, mut at) = (T::LOWEST, first);
+                let (mut best, mut at) = (T::LOWEST, I::at(first));
                 for z in slice.indices() {
                     for y in row.indices() {
                         let start = (z * height + y) * width;
@@ -305,24 +334,24 @@ impl<W: Fn(usize, usize) -> Taps + Sync> MaxPool<W> {
                             let value = line[x];
                             let replaces = value.replaces(best);
                             best = if replaces { value } else { best };
-                            at = if replaces { start + x } else { at };
+                            at = if replaces { I::at(start + x) } else { at };
                             x += column.step;
                         }
                     }
                 }
-                (*out, *index) = (best, at as i64);
+                (*out, *index) = (best, at);
             }
         }
     }
 
     /// One line of all channels.
-    fn line<T: Pooled>(
+    fn line<T: Pooled, I: Index>(
         &self,
         slice: Taps,
         row: Taps,
         data: &[T],
         out: &mut [T],
-        indices: &mut [i64],
+        indices: &mut [I],
     ) {
         let [_, height, width] = self.volumes.sizes;
         let channels = self.volumes.channels;
@@ -332,7 +361,7 @@ impl<W: Fn(usize, usize) -> Taps + Sync> MaxPool<W> {
             let column = (self.taps)(2, x);
             let first = (slice.start * height + row.start) * width + column.start;
             out.fill(T::LOWEST);
-            indices.fill(first as i64);
+            indices.fill(I::at(first));
             for z in slice.indices() {
                 for y in row.indices() {
                     for x in column.indices() {
@@ -342,7 +371,7 @@ impl<W: Fn(usize, usize) -> Taps + Sync> MaxPool<W> {
                         {
                             let replaces = value.replaces(*best);
                             *best = if replaces { *value } else { *best };
-                            *index = if replaces { at as i64 } else { *index };
+                            *index = if replaces { I::at(at) } else { *index };
                         }
                     }
                 }

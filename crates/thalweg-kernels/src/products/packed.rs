@@ -128,14 +128,12 @@ pub(super) fn multiply_for(
 ) {
     let (m, k, n) = (a.rows(), a.columns(), b.columns());
     let (width, stride) = (machine.width(), out.row_stride());
-    let finish = Finish {
-        scale,
-        add: if keep == 0.0 {
-            Add::Nothing
-        } else {
-            Add::Result(keep)
-        },
+    let add = if keep == 0.0 {
+        Add::Nothing
+    } else {
+        Add::Result(keep)
     };
+    let finish = Finish::new(scale, add);
     let len = width * k;
     let panels = n.div_ceil(width);
     let left = side(a);
@@ -233,6 +231,7 @@ fn pack_panel(machine: Machine, matrix: Matrix<'_, f32>, index: usize, to: &mut 
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::tiles::Scale;
     use super::*;
 
     /// In f64, element by element.
@@ -273,10 +272,8 @@ mod tests {
             for machine in Machine::all() {
                 let packed = PackedRight::for_machine(machine, b);
                 let mut out = before.clone();
-                let finish = Finish {
-                    scale,
-                    add: [Add::Nothing, Add::Columns(&added), Add::Rows(&added), Add::Result(0.5)][add],
-                };
+                let add_to = [Add::Nothing, Add::Columns(&added), Add::Rows(&added), Add::Result(0.5)][add];
+                let finish = Finish::new(scale, add_to);
                 packed.multiply(&mut out, stride, a, finish, threads).unwrap();
                 for i in 0..m {
                     for j in 0..stride {
@@ -306,6 +303,58 @@ mod tests {
     }
 
     #[test]
+    fn rows_have_scales_and_all_have_limits_which_hold_for_whole_sums() {
+        // Two blocks of depth, and more rows and columns than a tile has.
+        let (m, k, n) = (13, 700, 77);
+        let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
+        let (scales, added) = (numbers(m, 3), numbers(m, 4));
+        let a = Matrix::new(&a, [m, k], [k, 1]).unwrap();
+        let b = Matrix::new(&b, [k, n], [n, 1]).unwrap();
+        for machine in Machine::all() {
+            let packed = PackedRight::for_machine(machine, b);
+            let mut out = vec![f32::NAN; m * n];
+            let finish = Finish {
+                scale: Scale::Rows(&scales),
+                add: Add::Rows(&added),
+                limits: Some([-0.5, 1.5]),
+            };
+            packed.multiply(&mut out, n, a, finish, 2).unwrap();
+            let mut within = 0;
+            for (index, &found) in out.iter().enumerate() {
+                let (row, column) = (index / n, index % n);
+                let [sum, size] = reference(a, b, row, column);
+                let sum = f64::from(scales[row]) * sum + f64::from(added[row]);
+                let expected = sum.clamp(-0.5, 1.5);
+                within += usize::from(sum == expected);
+                let bound = (size + 2.0) * (k as f64 + 4.0) * f64::from(f32::EPSILON);
+                assert!((f64::from(found) - expected).abs() <= bound, "{machine:?}");
+            }
+            assert!(within > 0 && within < m * n, "limits matter for some alone");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_number_has_no_limits() {
+        let b = numbers(40, 2);
+        let b = Matrix::new(&b, [1, 40], [40, 1]).unwrap();
+        let a = Matrix::new(&[f32::NAN, 1e9], [2, 1], [1, 1]).unwrap();
+        for machine in Machine::all() {
+            let mut out = vec![0.0; 2 * 40];
+            let finish = Finish {
+                limits: Some([0.0, 6.0]),
+                ..Finish::new(1.0, Add::Nothing)
+            };
+            let packed = PackedRight::for_machine(machine, b);
+            packed.multiply(&mut out, 40, a, finish, 1).unwrap();
+            assert!(out[..40].iter().all(|x| x.is_nan()), "{machine:?}");
+            assert!(
+                out[40..].iter().all(|&x| x == 0.0 || x == 6.0),
+                "{machine:?}"
+            );
+        }
+    }
+
+    #[test]
     fn what_is_not_a_number_stays_in_its_row_and_column() {
         let mut a = numbers(9 * 20, 1);
         a[3 * 20 + 5] = f32::NAN;
@@ -315,10 +364,7 @@ mod tests {
         let b = Matrix::new(&b, [20, 40], [40, 1]).unwrap();
         for machine in Machine::all() {
             let mut out = vec![f32::NAN; 9 * 40];
-            let finish = Finish {
-                scale: 1.0,
-                add: Add::Nothing,
-            };
+            let finish = Finish::new(1.0, Add::Nothing);
             let packed = PackedRight::for_machine(machine, b);
             packed.multiply(&mut out, 40, a, finish, 1).unwrap();
             for (index, sum) in out.iter().enumerate() {

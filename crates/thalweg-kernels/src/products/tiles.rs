@@ -37,11 +37,31 @@ pub(crate) struct Left<'a> {
     pub(crate) strides: [usize; 2],
 }
 
-/// What becomes of a sum: `scale * sum`, and what is added to it.
+/// What becomes of a sum: `scale * sum`, what is added to it, and limits.
 #[derive(Clone, Copy)]
 pub(crate) struct Finish<'a> {
-    pub(crate) scale: f32,
+    pub(crate) scale: Scale<'a>,
     pub(crate) add: Add<'a>,
+    /// The lowest and the highest that is written. What is not a number stays.
+    pub(crate) limits: Option<[f32; 2]>,
+}
+
+impl<'a> Finish<'a> {
+    /// `scale * sum`, and what is added to it.
+    pub(crate) fn new(scale: f32, add: Add<'a>) -> Self {
+        Self {
+            scale: Scale::All(scale),
+            add,
+            limits: None,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Scale<'a> {
+    All(f32),
+    /// One number for each row of the result.
+    Rows(&'a [f32]),
 }
 
 #[derive(Clone, Copy)]
@@ -151,6 +171,9 @@ impl Machine {
             Add::Rows(add) => assert!(rows <= add.len()),
             Add::Nothing | Add::Result(_) => {}
         }
+        if let Scale::Rows(scale) = finish.scale {
+            assert!(rows <= scale.len());
+        }
         let work = Work {
             out: out.as_mut_ptr(),
             stride,
@@ -218,6 +241,8 @@ unsafe trait Vector: Copy {
     unsafe fn splat(value: f32) -> Self;
     /// `self * by + add`.
     unsafe fn mul_add(self, by: Self, add: Self) -> Self;
+    /// What is lower than `lowest` becomes that, and then what is higher than `highest`.
+    unsafe fn limited(self, lowest: Self, highest: Self) -> Self;
 }
 
 /// A product, as pointers.
@@ -258,11 +283,19 @@ impl Work<'_> {
             Add::Rows(add) => Add::Rows(&add[start..]),
             other => other,
         };
+        let scale = match self.finish.scale {
+            Scale::Rows(scale) => Scale::Rows(&scale[start..]),
+            other => other,
+        };
         Self {
             out: self.out.wrapping_add(start * self.stride),
             left: self.left.wrapping_add(start * self.left_strides[0]),
             rows,
-            finish: Finish { add, ..self.finish },
+            finish: Finish {
+                add,
+                scale,
+                ..self.finish
+            },
             ..*self
         }
     }
@@ -359,13 +392,19 @@ unsafe fn tile<V: Vector, const ROWS: usize, const VECTORS: usize>(work: &Work<'
         } else {
             Add::Result(1.0)
         };
+        let scale_of = |row: usize| match finish.scale {
+            Scale::All(scale) => scale,
+            Scale::Rows(scale) => *scale.as_ptr().add(tile.row + row),
+        };
+        // Only the whole sum has limits.
+        let limits = finish.limits.filter(|_| tile.depth.end == work.depth);
         if tile.columns == VECTORS * V::LANES {
             for (row, sums) in sums.iter().enumerate() {
+                let scale = V::splat(scale_of(row));
                 let out = work.out.add((tile.row + row) * work.stride + tile.column);
                 for (index, sum) in sums.iter().enumerate() {
                     let at = index * V::LANES;
                     let out = out.add(at);
-                    let scale = V::splat(finish.scale);
                     let sum = match add {
                         Add::Nothing => sum.mul_add(scale, V::splat(0.0)),
                         Add::Columns(add) => {
@@ -377,6 +416,10 @@ unsafe fn tile<V: Vector, const ROWS: usize, const VECTORS: usize>(work: &Work<'
                         Add::Result(keep) => {
                             sum.mul_add(scale, V::load(out).mul_add(V::splat(keep), V::splat(0.0)))
                         }
+                    };
+                    let sum = match limits {
+                        Some([lowest, highest]) => sum.limited(V::splat(lowest), V::splat(highest)),
+                        None => sum,
                     };
                     sum.store(out);
                 }
@@ -397,7 +440,11 @@ unsafe fn tile<V: Vector, const ROWS: usize, const VECTORS: usize>(work: &Work<'
             };
             if let Some(same) = same {
                 for (index, sum) in sums.iter().enumerate() {
-                    let sum = sum.mul_add(V::splat(finish.scale), V::splat(same));
+                    let sum = sum.mul_add(V::splat(scale_of(row)), V::splat(same));
+                    let sum = match limits {
+                        Some([lowest, highest]) => sum.limited(V::splat(lowest), V::splat(highest)),
+                        None => sum,
+                    };
                     sum.store(row_of_sums.as_mut_ptr().add(index * V::LANES));
                 }
                 out.copy_from_nonoverlapping(row_of_sums.as_ptr(), tile.columns);
@@ -411,10 +458,20 @@ unsafe fn tile<V: Vector, const ROWS: usize, const VECTORS: usize>(work: &Work<'
                     Add::Rows(add) => add[tile.row + row],
                     Add::Result(keep) => keep * *out,
                 };
-                *out = finish.scale * *sum + add;
+                *out = scale_of(row) * *sum + add;
+                if let Some([lowest, highest]) = limits {
+                    *out = limited(*out, lowest, highest);
+                }
             }
         }
     }
+}
+
+/// What is not a number stays.
+#[inline(always)]
+fn limited(x: f32, lowest: f32, highest: f32) -> f32 {
+    let x = if x < lowest { lowest } else { x };
+    if x > highest { highest } else { x }
 }
 
 /// A function that runs tiles of vectors `$V`, with up to `$most` rows, where the machine has
@@ -476,6 +533,12 @@ mod x86 {
             // SAFETY: as this function is called.
             unsafe { _mm512_fmadd_ps(self, by, add) }
         }
+        #[inline(always)]
+        unsafe fn limited(self, lowest: Self, highest: Self) -> Self {
+            // Where one side is not a number, these give the second.
+            // SAFETY: as this function is called.
+            unsafe { _mm512_min_ps(highest, _mm512_max_ps(lowest, self)) }
+        }
     }
 
     // SAFETY: what is called is what the trait says.
@@ -501,6 +564,12 @@ mod x86 {
         unsafe fn mul_add(self, by: Self, add: Self) -> Self {
             // SAFETY: as this function is called.
             unsafe { _mm256_fmadd_ps(self, by, add) }
+        }
+        #[inline(always)]
+        unsafe fn limited(self, lowest: Self, highest: Self) -> Self {
+            // Where one side is not a number, these give the second.
+            // SAFETY: as this function is called.
+            unsafe { _mm256_min_ps(highest, _mm256_max_ps(lowest, self)) }
         }
     }
 
@@ -538,6 +607,12 @@ mod aarch64 {
             // SAFETY: as this function is called.
             unsafe { vfmaq_f32(add, self, by) }
         }
+        #[inline(always)]
+        unsafe fn limited(self, lowest: Self, highest: Self) -> Self {
+            // Where one side is not a number, so is what these give.
+            // SAFETY: as this function is called.
+            unsafe { vminq_f32(highest, vmaxq_f32(lowest, self)) }
+        }
     }
 
     tiles!(#[target_feature(enable = "neon")] pub(super) neon, float32x4_t, 6, 1 2 3 4 5 6);
@@ -568,6 +643,12 @@ unsafe impl Vector for Four {
     #[inline(always)]
     unsafe fn mul_add(self, by: Self, add: Self) -> Self {
         Self(std::array::from_fn(|i| self.0[i] * by.0[i] + add.0[i]))
+    }
+    #[inline(always)]
+    unsafe fn limited(self, lowest: Self, highest: Self) -> Self {
+        Self(std::array::from_fn(|i| {
+            limited(self.0[i], lowest.0[i], highest.0[i])
+        }))
     }
 }
 

@@ -81,7 +81,7 @@ pub(super) fn multiply(
         }
     }
     let left = Matrix::new(a.data()?, [rows, columns], [row_stride, column_stride])?;
-    let finish = Finish { scale, add };
+    let finish = Finish::new(scale, add);
     weight.multiply(out.data_mut()?, n, left, finish, call.threads())?;
     Ok(true)
 }
@@ -105,7 +105,7 @@ pub(super) fn multiply_rows(
     }
     let rows = out.numel() / n;
     let left = Matrix::new(input.data()?, [rows, depth], [depth, 1])?;
-    let finish = Finish { scale: 1.0, add };
+    let finish = Finish::new(1.0, add);
     weight.multiply(out.data_mut()?, n, left, finish, call.threads())?;
     Ok(true)
 }

@@ -154,7 +154,7 @@ impl<'p> Follower<'p> {
                 } => self.delegate(*delegate as usize, *arguments)?,
                 Step::JumpIfFalse { condition, .. } => self.read(*condition)?,
                 Step::Move { .. } => self.move_value()?,
-                Step::Free { .. } | Step::Known { .. } => {}
+                Step::Free { .. } | Step::Known { .. } | Step::Absorbed { .. } => {}
             }
         }
         self.now = plan.steps.len();

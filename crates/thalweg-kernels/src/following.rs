@@ -1,0 +1,20 @@
+//! What operators offer to have done by the operator that computes their input.
+//!
+//! The core finds out where that is possible (`Kernel::with_offer`); convolutions take it.
+
+use thalweg_core::Prepared;
+
+/// What becomes of each element, in f32.
+pub(crate) enum Following {
+    /// `x * scale + shift`, with numbers for each channel, the second dimension.
+    Channels { scales: Vec<f64>, shifts: Vec<f64> },
+    /// Not lower than the first and not higher than the second. What is not a number stays.
+    Limits([f32; 2]),
+}
+
+impl Following {
+    /// To be offered.
+    pub(crate) fn offered(self) -> Prepared {
+        Prepared::new(self)
+    }
+}
