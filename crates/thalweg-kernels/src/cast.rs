@@ -10,17 +10,23 @@
 use half::slice::HalfFloatSliceExt;
 use thalweg_core::{Bool, Complex32, Complex64, Scalar, bf16, f16};
 
+use crate::vectors::vectorized;
+
 /// Conversion of elements; [the module](self) says how.
 pub(crate) trait CastFrom<S: Copy>: Copy {
     /// Converts one element.
     fn cast_from(value: S) -> Self;
 
     /// Converts as many elements as both slices have.
-    #[inline]
     fn cast_slice(from: &[S], to: &mut [Self]) {
-        for (to, &from) in to.iter_mut().zip(from) {
-            *to = Self::cast_from(from);
-        }
+        vectorized(
+            #[inline(always)]
+            || {
+                for (to, &from) in to.iter_mut().zip(from) {
+                    *to = Self::cast_from(from);
+                }
+            },
+        );
     }
 }
 

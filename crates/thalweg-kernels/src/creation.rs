@@ -6,6 +6,7 @@ use crate::cast::{CastFrom, cast_scalar};
 use crate::dims::sizes_from;
 use crate::dispatch::dispatch;
 use crate::pointwise::copy_converted;
+use crate::vectors::vectorized;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
@@ -93,7 +94,20 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
 
 fn fill(out: &mut TensorViewMut<'_>, value: Scalar) -> Result<()> {
     dispatch!(out.dtype(), all => T, {
-        out.data_mut::<T>()?.fill(cast_scalar(value));
+        let value: T = cast_scalar(value);
+        // Zeros, most often: what has equal bytes is filled by bytes, for which there is no faster way.
+        match bytemuck::bytes_of(&value) {
+            [first, rest @ ..] if rest.iter().all(|byte| byte == first) => {
+                out.bytes_mut().fill(*first);
+            }
+            _ => {
+                let out = out.data_mut::<T>()?;
+                vectorized(
+                    #[inline(always)]
+                    || out.fill(value),
+                );
+            }
+        }
     });
     Ok(())
 }

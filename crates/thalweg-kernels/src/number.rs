@@ -136,11 +136,8 @@ macro_rules! integers {
                 fn quotient_floor(self, other: Self) -> Self {
                     let quotient = self.quotient_trunc(other);
                     let rest = self.fmod(other);
-                    if rest != 0 && (rest < 0) != (other < 0) {
-                        quotient.wrapping_sub(1)
-                    } else {
-                        quotient
-                    }
+                    let is_below = (rest != 0) & ((rest < 0) != (other < 0));
+                    quotient.wrapping_sub(Self::from(is_below))
                 }
                 #[inline]
                 fn quotient_trunc(self, other: Self) -> Self {
@@ -153,11 +150,9 @@ macro_rules! integers {
                 #[inline]
                 fn remainder(self, other: Self) -> Self {
                     let rest = self.fmod(other);
-                    if rest != 0 && (rest < 0) != (other < 0) {
-                        rest.wrapping_add(other)
-                    } else {
-                        rest
-                    }
+                    // Without a branch, which would go either way.
+                    let is_below = (rest != 0) & ((rest < 0) != (other < 0));
+                    rest.wrapping_add(Self::from(is_below).wrapping_neg() & other)
                 }
                 fn power(self, exponent: Self) -> Self {
                     if exponent < 0 {
@@ -257,8 +252,33 @@ macro_rules! arithmetic_by_operators {
     };
 }
 
+/// The remainder of a division, as `%` has it. Where the quotient is not large, it comes from the
+/// quotient in f64: that is never rounded up to an integer, since it has twice the bits, and its
+/// whole part times the divisor is exact.
+#[inline]
+fn rest_f32(a: f32, b: f32) -> f32 {
+    let (wide, by) = (f64::from(a), f64::from(b));
+    let whole = (wide / by).trunc();
+    if whole.abs() < 16_777_216.0 && b.is_finite() {
+        return ((wide - whole * by) as f32).copysign(a);
+    }
+    rest_of_large(a, b)
+}
+
+/// Apart, since the compiler would compute it for all elements otherwise, and choose afterwards.
+#[cold]
+#[inline(never)]
+fn rest_of_large(a: f32, b: f32) -> f32 {
+    a % b
+}
+
+#[inline]
+fn rest_f64(a: f64, b: f64) -> f64 {
+    a % b
+}
+
 macro_rules! floats {
-    ($($float:ident),*) => {
+    ($($float:ident: $rest:path),*) => {
         $(impl Ordered for $float {
             const LEAST: Self = $float::NEG_INFINITY;
             const GREATEST: Self = $float::INFINITY;
@@ -292,7 +312,7 @@ macro_rules! floats {
                 }
                 // Rounding the quotient could round it up to the next integer; its exact floor
                 // comes from the remainder, as in Python.
-                let rest = self % other;
+                let rest = $rest(self, other);
                 let mut quotient = (self - rest) / other;
                 if rest != 0.0 && (other < 0.0) != (rest < 0.0) {
                     quotient -= 1.0;
@@ -309,11 +329,11 @@ macro_rules! floats {
             }
             #[inline]
             fn fmod(self, other: Self) -> Self {
-                self % other
+                $rest(self, other)
             }
             #[inline]
             fn remainder(self, other: Self) -> Self {
-                let rest = self % other;
+                let rest = $rest(self, other);
                 if rest != 0.0 && (rest < 0.0) != (other < 0.0) {
                     rest + other
                 } else {
@@ -330,4 +350,65 @@ macro_rules! floats {
 
 integers!(u8, i32, i64, u64);
 arithmetic_by_operators!(f32: 1.0, f64: 1.0, Complex32: Complex32::ONE, Complex64: Complex64::ONE);
-floats!(f32, f64);
+floats!(f32: rest_f32, f64: rest_f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remainder_of_floats_has_the_bits_that_the_machine_gives() {
+        let mut values = vec![
+            0.0,
+            -0.0,
+            f32::INFINITY,
+            f32::NAN,
+            f32::MAX,
+            f32::MIN_POSITIVE,
+            1e-45,
+        ];
+        let mut bits = 1u32;
+        for _ in 0..1500 {
+            bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            // Of all magnitudes, and of those where quotients are small.
+            values.push(f32::from_bits(bits));
+            values.push((bits >> 8) as f32 / 65_536.0 - 100.0);
+            values.push((bits >> 24) as f32 - 100.0);
+        }
+        for &a in &values {
+            for &b in values.iter().step_by(7).chain(&values[..7]) {
+                let (found, expected) = (Ordered::fmod(a, b), a % b);
+                let is_same = found.to_bits() == expected.to_bits();
+                assert!(
+                    is_same || (found.is_nan() && expected.is_nan()),
+                    "{a:e} % {b:e}: {found:e}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn remainders_of_integers_have_the_sign_of_the_divisor() {
+        let found = [
+            (7i64, 3),
+            (-7, 3),
+            (7, -3),
+            (-7, -3),
+            (6, -3),
+            (i64::MIN, -1),
+            (5, 0),
+        ]
+        .map(|(a, b)| (Ordered::remainder(a, b), a.quotient_floor(b)));
+        let expected = [
+            (1, 2),
+            (2, -3),
+            (-2, -3),
+            (-1, 2),
+            (0, -2),
+            (0, i64::MIN),
+            (0, 0),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!((Ordered::remainder(7u8, 3), 7u8.quotient_floor(3)), (1, 2));
+    }
+}

@@ -139,7 +139,6 @@ fn native_dropout<T: Float>(call: &KernelCall<'_>, generator: &Generator) -> Res
     );
     let drops = call.optional_bool(2)?.unwrap_or(true);
     let scale = match 1.0 - p {
-        _ if !drops => 1.0,
         0.0 => 0.0,
         kept => kept.recip(),
     };
@@ -151,8 +150,13 @@ fn native_dropout<T: Float>(call: &KernelCall<'_>, generator: &Generator) -> Res
     let mut bits = generator.split()?;
     fill_in_order::<T>(call, &mut out, order, |out| {
         fill_in_order::<Bool>(call, &mut mask, order, |mask| {
+            if !drops {
+                mask.fill(true.into());
+                out.copy_from_slice(data);
+                return Ok(());
+            }
             for ((out, mask), &value) in out.iter_mut().zip(mask).zip(data) {
-                let kept = !drops || fraction(&mut bits, 53) >= p;
+                let kept = fraction(&mut bits, 53) >= p;
                 *mask = Bool::from(kept);
                 // A product, so that what is not finite does not become 0, as in PyTorch.
                 let factor = if kept {

@@ -1,14 +1,15 @@
 //! Indexing by several tensors at once, as `x[i, :, j]` does.
 
 use thalweg_core::{
-    DType, Dims, KernelCall, KernelRegistry, MAX_RANK, Result, TensorViewMut, ensure, numel,
+    DType, Dims, KernelCall, KernelRegistry, MAX_RANK, Result, TensorView, TensorViewMut, ensure,
+    numel,
 };
 
 use super::blocks::Blocks;
 use super::masks::{nonzero_positions, truth};
 use super::{offsets, out_of_range, positions};
 use crate::broadcast::broadcast_shapes;
-use crate::copying::copy;
+use crate::copying::{check_same_type, copy, copy_bytes};
 use crate::dims::wrap_index;
 use crate::layout::Layout;
 use crate::strided::Walk;
@@ -36,6 +37,9 @@ pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
 
 fn index(call: &KernelCall<'_>) -> Result<()> {
     let input = call.tensor(0)?;
+    if let Some(index) = row_index(call, &input)? {
+        return index_rows(call, &input, &index);
+    }
     let selection = Selection::new(call, input.sizes(), 1)?;
     let mut out = call.output(2, &selection.sizes()?)?;
     let (to, from) = (Layout::of_output(&out)?, Layout::of(&input)?);
@@ -49,6 +53,56 @@ fn index(call: &KernelCall<'_>) -> Result<()> {
         source_strides: &rest.strides,
     };
     blocks.copy(&mut out, &input)
+}
+
+/// The only index tensor, if it chooses among the rows of a row-major tensor.
+fn row_index<'a>(
+    call: &'a KernelCall<'_>,
+    input: &TensorView<'_>,
+) -> Result<Option<TensorView<'a>>> {
+    let list = call.tensor_list(1)?;
+    if list.is_empty() || input.rank() == 0 || !input.is_row_major() {
+        return Ok(None);
+    }
+    let mut rest = (1..list.len()).map(|entry| list.optional(entry));
+    let is_alone = rest.all(|entry| matches!(entry, Ok(None)));
+    let index = list.optional(0)?.filter(|index| {
+        matches!(index.dtype(), DType::I64 | DType::I32) && list.len() <= input.rank() && is_alone
+    });
+    Ok(index)
+}
+
+/// `input[index]`, row by row.
+fn index_rows(call: &KernelCall<'_>, input: &TensorView<'_>, index: &TensorView<'_>) -> Result<()> {
+    let mut sizes = Dims::from_slice(index.sizes())?;
+    for &size in &input.sizes()[1..] {
+        sizes.push(size)?;
+    }
+    let mut out = call.output(2, &sizes)?;
+    check_same_type(&out, input)?;
+    let rows = input.sizes()[0];
+    let width = input.bytes().len().checked_div(rows).unwrap_or(0);
+    let positions = positions(call, index)?;
+    let from = |position: i64| match wrap_index(position, rows) {
+        Some(row) => Ok(row * width),
+        None => out_of_range(position, rows),
+    };
+    if width == 0 || !out.is_row_major() {
+        // Through memory of its own; positions are checked where there is nothing to copy, too.
+        let bytes = call.temporary::<u8>(out.bytes_mut().len())?;
+        for (at, &position) in positions.iter().enumerate() {
+            let from = from(position)?;
+            bytes[at * width..][..width].copy_from_slice(&input.bytes()[from..from + width]);
+        }
+        let (to, rows) = (Layout::of_output(&out)?, Layout::row_major(&sizes)?);
+        let size = out.dtype().size();
+        return copy_bytes(out.bytes_mut(), &to, bytes, &rows, size, call.threads());
+    }
+    for (target, &position) in out.bytes_mut().chunks_exact_mut(width).zip(positions) {
+        let from = from(position)?;
+        target.copy_from_slice(&input.bytes()[from..from + width]);
+    }
+    Ok(())
 }
 
 fn index_put(call: &KernelCall<'_>) -> Result<()> {

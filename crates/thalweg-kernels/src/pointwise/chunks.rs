@@ -189,6 +189,77 @@ pub(crate) fn map<C: Compute, P: Compute, const N: usize>(
     )
 }
 
+/// An operand for which there is nothing to prepare.
+#[derive(Clone, Copy)]
+pub(crate) enum Plain<'a, C> {
+    /// The same value everywhere.
+    All(C),
+    /// In the compute type, and in the order of the output.
+    Each(&'a [C]),
+}
+
+/// As [`map`], for operands and outputs that need no conversion. So small tensors, for which the
+/// general way is most of the time, are soon done.
+pub(crate) fn map_plain<C: Compute, P: Compute, const N: usize>(
+    out: &mut [P],
+    threads: usize,
+    operands: [Plain<'_, C>; N],
+    f: &ChunkFn<'_, C, P, N>,
+) -> Result<()> {
+    let numel = out.len();
+    let part = numel.div_ceil(CHUNK).div_ceil(threads.max(1)) * CHUNK;
+    let work = numel.saturating_mul(WORK);
+    let has_numbers = operands
+        .iter()
+        .any(|operand| matches!(operand, Plain::All(_)));
+    for_each_chunk(threads, work, out, part, |index, out| {
+        let first = index * part;
+        if !has_numbers {
+            f(plain_slices(&operands, &[[]; N], first, out.len()), out);
+        } else if out.len() <= FEW {
+            plain_part::<C, P, N, FEW>(&operands, first, out, f);
+        } else {
+            plain_part::<C, P, N, CHUNK>(&operands, first, out, f);
+        }
+        Ok(())
+    })
+}
+
+/// A tensor of so few elements has small buffers, which are soon cleared.
+const FEW: usize = 16;
+
+fn plain_part<C: Compute, P: Compute, const N: usize, const LEN: usize>(
+    operands: &[Plain<'_, C>; N],
+    first: usize,
+    out: &mut [P],
+    f: &ChunkFn<'_, C, P, N>,
+) {
+    let mut buffers = [[C::default(); LEN]; N];
+    for (operand, buffer) in operands.iter().zip(&mut buffers) {
+        if let Plain::All(value) = operand {
+            buffer.fill(*value);
+        }
+    }
+    for (index, out) in out.chunks_mut(LEN).enumerate() {
+        let start = first + index * LEN;
+        f(plain_slices(operands, &buffers, start, out.len()), out);
+    }
+}
+
+/// The elements for `len` positions from `start` on; buffers have the numbers.
+#[inline]
+fn plain_slices<'b, C: Copy, const N: usize, const LEN: usize>(
+    operands: &'b [Plain<'_, C>; N],
+    buffers: &'b [[C; LEN]; N],
+    start: usize,
+    len: usize,
+) -> [&'b [C]; N] {
+    std::array::from_fn(|n| match &operands[n] {
+        Plain::All(_) => buffers[n].get(..len).unwrap_or_default(),
+        Plain::Each(values) => values.get(start..start + len).unwrap_or_default(),
+    })
+}
+
 /// The part of the output that starts at position `first`.
 fn map_part<C: Compute, P: Compute, const N: usize>(
     dtype: DType,

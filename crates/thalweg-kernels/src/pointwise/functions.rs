@@ -10,6 +10,7 @@ pub(super) trait Functions {
     fn logistic(self) -> Self;
     fn error_function(self) -> Self;
     fn hyperbolic_tangent(self) -> Self;
+    fn inverse_hyperbolic_sine(self) -> Self;
     fn inverse_hyperbolic_tangent(self) -> Self;
     /// `x * Φ(x)`, where Φ is the distribution function of the normal distribution.
     fn gelu(self) -> Self;
@@ -18,7 +19,7 @@ pub(super) trait Functions {
 }
 
 macro_rules! functions {
-    ($($float:ident: $exp:path, $erf:path, $tanh:path;)*) => {
+    ($($float:ident: $exp:path, $erf:path, $tanh:path, $asinh:path;)*) => {
         $(impl Functions for $float {
             #[inline]
             fn exponential(self) -> Self {
@@ -41,6 +42,11 @@ macro_rules! functions {
             #[inline]
             fn hyperbolic_tangent(self) -> Self {
                 $tanh(self)
+            }
+
+            #[inline]
+            fn inverse_hyperbolic_sine(self) -> Self {
+                $asinh(self)
             }
 
             #[inline]
@@ -67,8 +73,8 @@ macro_rules! functions {
 }
 
 functions! {
-    f32: exp_f32, erf_f32, tanh_f32;
-    f64: f64::exp, erf_f64, f64::tanh;
+    f32: exp_f32, erf_f32, tanh_f32, asinh_f32;
+    f64: f64::exp, erf_f64, f64::tanh, asinh_f64;
 }
 
 /// Without branches and calls; within 1.5 units in the last place.
@@ -164,6 +170,32 @@ fn tanh_f32(x: f32) -> f32 {
         [4.893_525e-3, 2.268_434_6e-3, 1.185_347_1e-4, 1.198_258_4e-6],
     );
     x * numerator / denominator
+}
+
+/// By the logarithm in f64, which has bits to spare.
+#[inline]
+fn asinh_f32(x: f32) -> f32 {
+    let magnitude = f64::from(x.abs());
+    // Below this it is x in f32, and the sum with 1 would lose what makes it so.
+    if magnitude < 1e-4 {
+        return x;
+    }
+    let inverse = (magnitude + (magnitude * magnitude + 1.0).sqrt()).ln();
+    (inverse as f32).copysign(x)
+}
+
+/// Within three units in the last place.
+#[inline]
+fn asinh_f64(x: f64) -> f64 {
+    let magnitude = x.abs();
+    // From here on 1 is nothing beside the square, which soon is too large.
+    let inverse = if magnitude > 1e9 {
+        magnitude.ln() + std::f64::consts::LN_2
+    } else {
+        let square = magnitude * magnitude;
+        (magnitude + square / (1.0 + (square + 1.0).sqrt())).ln_1p()
+    };
+    inverse.copysign(x)
 }
 
 /// Two Chebyshev fits: of `erf(x) / x` in `x²` near zero, and of `erfc(x) * exp(x²)` in
@@ -267,6 +299,33 @@ mod tests {
         assert_eq!(tanh_f32(f32::NEG_INFINITY), -1.0);
         assert!(tanh_f32(-0.0).is_sign_negative());
         assert!(tanh_f32(f32::NAN).is_nan());
+    }
+
+    #[test]
+    fn the_inverse_hyperbolic_sine_is_exact_to_a_few_units_in_the_last_place() {
+        // From `math.asinh`.
+        const ASINH: [(f64, f64); 7] = [
+            (1e-8, 9.999999999999999e-09),
+            (9.9e-5, 9.89999998382835e-05),
+            (0.3, 0.29567304756342244),
+            (-1.0, -0.881373587019543),
+            (250.0, 6.214612098398192),
+            (-3e12, -29.4227805851566),
+            (1e300, 691.4686750787736),
+        ];
+        for (x, expected) in ASINH {
+            let error = (asinh_f64(x) - expected).abs();
+            assert!(error <= 7e-16 * expected.abs(), "{x}: {error:e}");
+            let single = x as f32;
+            if single.is_finite() {
+                let exact = asinh_f64(f64::from(single));
+                assert!(units(asinh_f32(single).abs(), exact.abs()) <= 1.0, "{x}");
+            }
+        }
+        assert!(asinh_f32(-0.0).is_sign_negative() && asinh_f64(-0.0).is_sign_negative());
+        assert_eq!(asinh_f32(f32::NEG_INFINITY), f32::NEG_INFINITY);
+        assert_eq!(asinh_f64(f64::INFINITY), f64::INFINITY);
+        assert!(asinh_f32(f32::NAN).is_nan() && asinh_f64(f64::NAN).is_nan());
     }
 
     #[test]

@@ -20,11 +20,12 @@ use thalweg_core::TensorViewMut;
 use thalweg_core::{DType, Dims, KernelCall, KernelRegistry, Result, Scalar, TensorView};
 
 use crate::broadcast::broadcast_shapes;
-use crate::compute::Compute;
+use crate::cast::cast_scalar;
+use crate::compute::{Compute, constant};
 use crate::ordering::in_order;
 use crate::promotion::{Promotion, check_cast};
 use crate::vectors::vectorized;
-use chunks::{ChunkFn, Source, map};
+use chunks::{ChunkFn, Plain, Source, map, map_plain};
 
 pub(crate) use copies::copy_converted;
 
@@ -41,6 +42,15 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
 enum Operand<'a> {
     Tensor(TensorView<'a>),
     Scalar(Scalar),
+}
+
+impl<'a> Operand<'a> {
+    fn as_tensor(&self) -> Option<&TensorView<'a>> {
+        match self {
+            Self::Tensor(tensor) => Some(tensor),
+            Self::Scalar(_) => None,
+        }
+    }
 }
 
 /// The operands of a call, its output, and the element type in which it computes.
@@ -67,6 +77,27 @@ impl<'a, const N: usize> Pointwise<'a, N> {
         common: DType,
     ) -> Result<Self> {
         let mut sizes = Dims::new();
+        let mut tensors = operands.iter().filter_map(Operand::as_tensor);
+        if let Some(first) = tensors.next()
+            && tensors.all(|tensor| tensor.sizes() == first.sizes())
+        {
+            // Most operands need no broadcasting.
+            let out = call.output(out, first.sizes())?;
+            for operand in &mut operands {
+                if let Operand::Tensor(tensor) = operand
+                    && tensor.dim_order() != out.dim_order()
+                {
+                    *tensor = in_order(call, *tensor, out.dim_order())?;
+                }
+            }
+            return Ok(Self {
+                operands,
+                out,
+                common,
+                threads: call.threads(),
+                precise_scalars: false,
+            });
+        }
         for operand in &operands {
             if let Operand::Tensor(tensor) = operand {
                 sizes = broadcast_shapes(&sizes, tensor.sizes())?;
@@ -106,6 +137,11 @@ impl<'a, const N: usize> Pointwise<'a, N> {
             P::DTYPE
         };
         check_cast(result, self.out.dtype())?;
+        if P::DTYPE == self.out.dtype()
+            && let Some(operands) = self.plain::<C>()?
+        {
+            return map_plain(self.out.data_mut()?, self.threads, operands, f);
+        }
         let mut sources = [const { None }; N];
         for (source, operand) in sources.iter_mut().zip(&self.operands) {
             *source = Some(self.source(operand)?);
@@ -113,6 +149,29 @@ impl<'a, const N: usize> Pointwise<'a, N> {
         // Every one was set just now.
         let sources = sources.map(|source| source.unwrap_or(Source::Constant(C::default())));
         map(&mut self.out, self.threads, sources, f)
+    }
+
+    /// The operands, if each is a number or has elements of type `C` in the order of the output.
+    fn plain<C: Compute>(&self) -> Result<Option<[Plain<'a, C>; N]>> {
+        let mut plain = [Plain::All(C::default()); N];
+        for (plain, operand) in plain.iter_mut().zip(&self.operands) {
+            *plain = match operand {
+                Operand::Tensor(tensor)
+                    if tensor.dtype() == C::DTYPE
+                        && (self.common == C::DTYPE || !is_half(self.common))
+                        && *tensor.sizes() == *self.out.sizes()
+                        && *tensor.dim_order() == *self.out.dim_order() =>
+                {
+                    Plain::Each(tensor.data()?)
+                }
+                Operand::Tensor(_) => return Ok(None),
+                Operand::Scalar(value) if self.precise_scalars && self.common.is_float() => {
+                    Plain::All(cast_scalar(*value))
+                }
+                Operand::Scalar(value) => Plain::All(constant(*value, self.common)?),
+            };
+        }
+        Ok(Some(plain))
     }
 
     fn source<C: Compute>(&self, operand: &Operand<'a>) -> Result<Source<'a, C>> {
@@ -127,6 +186,10 @@ impl<'a, const N: usize> Pointwise<'a, N> {
             Operand::Scalar(value) => Source::scalar(*value, self.common),
         }
     }
+}
+
+fn is_half(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::BF16)
 }
 
 /// What operands promote to.
@@ -182,8 +245,13 @@ fn pairs<C: Copy, P>(f: impl Fn(C, C) -> P + Sync) -> impl Fn([&[C]; 2], &mut [P
 /// A function of triples of elements as one of chunks.
 fn triples<C: Copy, P>(f: impl Fn(C, C, C) -> P + Sync) -> impl Fn([&[C]; 3], &mut [P]) + Sync {
     move |[a, b, c], out| {
-        for (((out, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
-            *out = f(a, b, c);
-        }
+        vectorized(
+            #[inline(always)]
+            || {
+                for (((out, &a), &b), &c) in out.iter_mut().zip(a).zip(b).zip(c) {
+                    *out = f(a, b, c);
+                }
+            },
+        );
     }
 }

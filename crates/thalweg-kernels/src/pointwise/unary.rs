@@ -28,7 +28,6 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "acos" => |x| x.acos();
         "acosh" => |x| x.acosh();
         "asin" => |x| x.asin();
-        "asinh" => |x| x.asinh();
         "atan" => |x| x.atan();
         "cos" => |x| x.cos();
         "cosh" => |x| x.cosh();
@@ -70,6 +69,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     of_floats_or_complex! {
         "exp" => |x| x.exponential(), x.exp();
         "sigmoid" => |x| x.logistic(), C::ONE / (C::ONE + (-x).exp());
+        "asinh" => |x| x.inverse_hyperbolic_sine(), x.asinh();
         "atanh" => |x| x.inverse_hyperbolic_tangent(), x.atanh();
         "tanh" => |x| x.hyperbolic_tangent(), x.tanh();
     }

@@ -3,7 +3,7 @@
 use thalweg_core::{KernelCall, KernelRegistry, Result};
 
 use super::extremes::{check_index_type, check_not_empty};
-use super::reduce::{Fold, Reduced, reduce};
+use super::reduce::{Fold, Reduced, fold_lanes, reduce};
 use crate::compute::dispatch_compute;
 use crate::number::Ordered;
 
@@ -74,6 +74,14 @@ impl<const LARGEST: bool> Position<LARGEST> {
     }
 }
 
+impl<const LARGEST: bool> Position<LARGEST> {
+    /// The better of two; NaN if either is.
+    #[inline(always)]
+    fn better<C: Ordered>(a: C, b: C) -> C {
+        if LARGEST { a.max_nan(b) } else { a.min_nan(b) }
+    }
+}
+
 impl<C: Ordered, const LARGEST: bool> Fold<C> for Position<LARGEST> {
     type State = (C, i64);
     type Result = i64;
@@ -84,16 +92,22 @@ impl<C: Ordered, const LARGEST: bool> Fold<C> for Position<LARGEST> {
         (C::default(), -1)
     }
 
+    #[inline(always)]
     fn fold(&self, state: &mut (C, i64), first: usize, elements: &[C]) {
-        let (mut best, mut at) = *state;
-        for (&element, number) in elements.iter().zip(first as i64..) {
-            if at < 0 || Self::beats(element, best) {
-                (best, at) = (element, number);
-            }
+        // The best of them is found by vectors. Where it is, is only asked if it matters.
+        let (best, at) = *state;
+        let Some(&start) = elements.first() else {
+            return;
+        };
+        let top = fold_lanes(elements, start, Self::better, Self::better);
+        if at >= 0 && !Self::beats(top, best) {
+            return;
         }
-        *state = (best, at);
+        let place = elements.iter().position(|&x| !Self::beats(top, x));
+        *state = (top, (first + place.unwrap_or(0)) as i64);
     }
 
+    #[inline(always)]
     fn fold_row(&self, states: &mut [(C, i64)], index: usize, row: &[C]) {
         for (state, &element) in states.iter_mut().zip(row) {
             if index == 0 || Self::beats(element, state.0) {

@@ -76,12 +76,14 @@ impl<C: Ordered, const LARGEST: bool> Fold<C> for Extreme<LARGEST> {
         if LARGEST { C::LEAST } else { C::GREATEST }
     }
 
+    #[inline(always)]
     fn fold(&self, state: &mut C, _: usize, elements: &[C]) {
         let start = Fold::<C>::start(self);
         let best = fold_lanes(elements, start, Self::better, Self::better);
         *state = Self::better(*state, best);
     }
 
+    #[inline(always)]
     fn fold_row(&self, states: &mut [C], _: usize, row: &[C]) {
         for (state, &element) in states.iter_mut().zip(row) {
             *state = Self::better(*state, element);

@@ -9,6 +9,7 @@ use thalweg_core::{Dims, Result, TensorView, TensorViewMut, identity_order};
 use crate::compute::{Compute, load, store};
 use crate::dims::wrap_dim;
 use crate::strided::Walk;
+use crate::vectors::vectorized;
 
 /// Elements that are folded at once, and accumulators of a row.
 pub(super) const CHUNK: usize = 512;
@@ -16,7 +17,8 @@ pub(super) const CHUNK: usize = 512;
 /// Fewer elements than this for each result are not worth a fold of their own.
 const FEW: usize = 16;
 
-/// A way to reduce elements of type `C` to a result of type `Result`.
+/// A way to reduce elements of type `C` to a result of type `Result`. What folds is to be
+/// `#[inline(always)]`, so that it is compiled for the machine's vectors.
 pub(super) trait Fold<C: Compute> {
     /// What is known of the elements so far.
     type State: Copy;
@@ -225,10 +227,10 @@ impl Loops {
             for start in (0..run).step_by(CHUNK) {
                 let len = CHUNK.min(run - start);
                 let at = offset + piece.offsets[0] + start * step;
-                fold.fold(
-                    &mut state,
-                    number,
-                    load(input, at, step, &mut buffer[..len])?,
+                let elements = load(input, at, step, &mut buffer[..len])?;
+                vectorized(
+                    #[inline(always)]
+                    || fold.fold(&mut state, number, elements),
                 );
                 number += len;
             }
@@ -254,7 +256,11 @@ impl Loops {
         for piece in self.reduced.runs() {
             for index in 0..self.reduced.run_len() {
                 let at = offset + piece.offsets[0] + index * along;
-                fold.fold_row(states, number, load(input, at, step, buffer)?);
+                let row = load(input, at, step, buffer)?;
+                vectorized(
+                    #[inline(always)]
+                    || fold.fold_row(states, number, row),
+                );
                 number += 1;
             }
         }
@@ -266,7 +272,7 @@ impl Loops {
 }
 
 /// Folds with several accumulators, which the compiler keeps in the lanes of vector registers.
-#[inline]
+#[inline(always)]
 pub(super) fn fold_lanes<C: Copy, A: Copy>(
     elements: &[C],
     start: A,

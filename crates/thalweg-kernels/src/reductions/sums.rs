@@ -143,12 +143,14 @@ impl<C: Summed> Fold<C> for Sum {
         C::Wide::default()
     }
 
+    #[inline(always)]
     fn fold(&self, state: &mut C::Wide, _: usize, elements: &[C]) {
         let start = C::Wide::default();
         let sum = fold_lanes(elements, start, |a, b| a.add(b.widen()), C::Wide::add);
         *state = state.add(sum);
     }
 
+    #[inline(always)]
     fn fold_row(&self, states: &mut [C::Wide], _: usize, row: &[C]) {
         for (state, &element) in states.iter_mut().zip(row) {
             *state = state.add(element.widen());
@@ -171,10 +173,12 @@ impl<C: Summed<Wide: Div<f64, Output = C::Wide>>> Fold<C> for Mean {
         Fold::<C>::start(&Sum)
     }
 
+    #[inline(always)]
     fn fold(&self, state: &mut C::Wide, first: usize, elements: &[C]) {
         Sum.fold(state, first, elements);
     }
 
+    #[inline(always)]
     fn fold_row(&self, states: &mut [C::Wide], index: usize, row: &[C]) {
         Sum.fold_row(states, index, row);
     }
@@ -194,12 +198,14 @@ impl<C: Summed> Fold<C> for Product {
         C::Wide::ONE
     }
 
+    #[inline(always)]
     fn fold(&self, state: &mut C::Wide, _: usize, elements: &[C]) {
         let one = C::Wide::ONE;
         let product = fold_lanes(elements, one, |a, b| a.mul(b.widen()), C::Wide::mul);
         *state = state.mul(product);
     }
 
+    #[inline(always)]
     fn fold_row(&self, states: &mut [C::Wide], _: usize, row: &[C]) {
         for (state, &element) in states.iter_mut().zip(row) {
             *state = state.mul(element.widen());
@@ -224,6 +230,7 @@ impl Fold<Bool> for Truth {
         !self.is_any
     }
 
+    #[inline(always)]
     fn fold(&self, state: &mut bool, _: usize, elements: &[Bool]) {
         if *state == self.is_any {
             return;
@@ -235,6 +242,7 @@ impl Fold<Bool> for Truth {
         };
     }
 
+    #[inline(always)]
     fn fold_row(&self, states: &mut [bool], _: usize, row: &[Bool]) {
         for (state, &element) in states.iter_mut().zip(row) {
             *state = if self.is_any {

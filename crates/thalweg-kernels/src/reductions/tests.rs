@@ -372,3 +372,25 @@ proptest! {
         prop_assert_eq!(out.data::<i64>().unwrap(), expected);
     }
 }
+
+#[test]
+fn the_best_of_a_long_line_is_the_first_of_its_equals() {
+    let mut line = vec![0f32; 1500];
+    for at in [700, 701, 1400] {
+        line[at] = 3.0;
+    }
+    for at in [600, 1200] {
+        line[at] = -3.0;
+    }
+    let place = |operator, line: &[f32]| {
+        let arguments = [of(line, &[1500]), 0.into(), false.into()];
+        run(operator, &arguments, &[DType::I64], 0).unwrap()[0]
+            .data::<i64>()
+            .unwrap()[0]
+    };
+    assert_eq!(place("aten::argmax.out", &line), 700);
+    assert_eq!(place("aten::argmin.out", &line), 600);
+    (line[1300], line[1450]) = (f32::NAN, f32::NAN);
+    assert_eq!(place("aten::argmax.out", &line), 1300);
+    assert_eq!(place("aten::argmin.out", &line), 1300);
+}

@@ -74,6 +74,7 @@ impl<C: Compute + CastInto<f64>> Fold<C> for Variance {
         }
     }
 
+    #[inline(always)]
     fn fold(&self, state: &mut Spread, _: usize, elements: &[C]) {
         let count = elements.len() as f64;
         if elements.is_empty() {
@@ -99,6 +100,7 @@ impl<C: Compute + CastInto<f64>> Fold<C> for Variance {
         };
     }
 
+    #[inline(always)]
     fn fold_row(&self, states: &mut [Spread], index: usize, row: &[C]) {
         let total = index as f64 + 1.0;
         for (state, &element) in states.iter_mut().zip(row) {

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use thalweg_core::{Dims, KernelCall, KernelRegistry, Result, Scalar, ensure};
 
 use crate::conversion::encode;
-use crate::copying::{check_same_type, copy};
+use crate::copying::{check_same_type, copy, copy_elements};
 use crate::dispatch::dispatch_size;
 use crate::elements::{elements, elements_mut};
 use crate::layout::Layout;
@@ -68,14 +68,25 @@ fn constant(call: &KernelCall<'_>) -> Result<()> {
     let (mut to, mut from) = (Layout::of_output(&out)?, Layout::of(&input)?);
     let size = out.dtype().size();
     let value = encode(value, out.dtype())?;
-    for element in out.bytes_mut().chunks_exact_mut(size) {
-        element.copy_from_slice(&value[..size]);
-    }
-    for (index, pair) in pad.chunks_exact(2).enumerate() {
-        let dim = rank - 1 - index;
+    let mut fill = |part: &Layout| {
+        let mut once = *part;
+        (once.offset, once.strides) = (0, Dims::filled(0, rank)?);
+        dispatch_size!(size => T, {
+            let value: T = bytemuck::pod_read_unaligned(&value[..size]);
+            let target = elements_mut::<T>(out.bytes_mut())?;
+            copy_elements(target, part, &[value], &once, call.threads())
+        })
+    };
+    for dim in 0..rank {
+        let pair = pad.chunks_exact(2).nth(rank - 1 - dim).unwrap_or(&[0, 0]);
         let [ahead, cut] = [pair[0], pair[0].saturating_neg()].map(|n| n.max(0) as usize);
+        let whole = to.sizes[dim];
         let kept = from.sizes[dim].saturating_sub(cut);
-        let kept = kept.min(to.sizes[dim].saturating_sub(ahead));
+        let kept = kept.min(whole.saturating_sub(ahead));
+        // The edges of what is within the dimensions before; nothing is written twice.
+        let ahead = ahead.min(whole);
+        fill(&to.slice(dim, 0, 1, ahead))?;
+        fill(&to.slice(dim, ahead + kept, 1, whole - ahead - kept))?;
         to = to.slice(dim, ahead, 1, kept);
         from = from.slice(dim, cut, 1, kept);
     }

@@ -199,12 +199,29 @@ fn triangle(call: &KernelCall<'_>, kept: fn(i128, i128) -> (i128, i128)) -> Resu
     );
     let mut out = call.output(2, input.sizes())?;
     let (whole, from) = (Layout::of_output(&out)?, Layout::of(&input)?);
-    out.bytes_mut().fill(0);
-    let columns = from.sizes[rank - 1];
-    for row in 0..from.sizes[rank - 2] {
+    let (rows, columns) = (from.sizes[rank - 2], from.sizes[rank - 1]);
+    let range = |row: usize| {
         let (first, last) = kept(row as i128, diagonal);
         let first = first.clamp(0, columns as i128) as usize;
         let end = last.saturating_add(1).clamp(first as i128, columns as i128) as usize;
+        (first, end)
+    };
+    check_same_type(&out, &input)?;
+    if out.is_row_major() && input.is_row_major() && out.numel() > 0 {
+        let width = columns * input.dtype().size();
+        let lines = out.bytes_mut().chunks_exact_mut(width);
+        for (line, (target, source)) in lines.zip(input.bytes().chunks_exact(width)).enumerate() {
+            let (first, end) = range(line % rows);
+            let [first, end] = [first, end].map(|column| column * input.dtype().size());
+            target[..first].fill(0);
+            target[first..end].copy_from_slice(&source[first..end]);
+            target[end..].fill(0);
+        }
+        return Ok(());
+    }
+    out.bytes_mut().fill(0);
+    for row in 0..rows {
+        let (first, end) = range(row);
         let part = |layout: &Layout| {
             let row = layout.select(rank - 2, row);
             row.slice(rank - 2, first, 1, end - first)

@@ -351,3 +351,33 @@ fn an_image_is_cut_into_tiles_of_all_channels() {
         assert!(error.message().contains("does not have tiles"), "{error}");
     }
 }
+
+#[test]
+fn padding_surrounds_what_is_kept() {
+    let padded = |x: Tensor, out: Tensor| {
+        let arguments = vec![x.into(), ints(&[1, 2, 1, -1]), 9.5.into()];
+        result_in::<f32>("aten::constant_pad_nd.out", arguments, out).unwrap()
+    };
+    let expected = [
+        9.5, 9.5, 9.5, 9.5, 9.5, // A row ahead, and the last one gone.
+        9.5, 0.0, 1.0, 9.5, 9.5, //
+        9.5, 2.0, 3.0, 9.5, 9.5,
+    ];
+    let out = Tensor::zeros(DType::F32, &[0; 2]).unwrap();
+    let (sizes, data) = padded(counted(&[3, 2]), out);
+    assert_eq!((&sizes[..], &data[..]), (&[3, 5][..], &expected[..]));
+    let out = Tensor::zeros_in_order(DType::F32, &[1, 1, 3, 5], &[0, 2, 3, 1]).unwrap();
+    let (_, data) = padded(channels_last(&[1, 1, 3, 2]), out);
+    assert_eq!(data, expected);
+}
+
+#[test]
+fn each_matrix_of_several_has_its_triangle() {
+    let arguments = vec![counted(&[2, 2, 2]).into(), 0.into()];
+    let (_, data) = result::<f32>("aten::tril.out", arguments, 3).unwrap();
+    assert_eq!(data, [0.0, 0.0, 2.0, 3.0, 4.0, 0.0, 6.0, 7.0]);
+    let out = Tensor::zeros_in_order(DType::F32, &[1, 2, 2, 2], &[0, 2, 3, 1]).unwrap();
+    let arguments = vec![channels_last(&[1, 2, 2, 2]).into(), 0.into()];
+    let (_, data) = result_in::<f32>("aten::tril.out", arguments, out).unwrap();
+    assert_eq!(data, [0.0, 0.0, 2.0, 3.0, 4.0, 0.0, 6.0, 7.0]);
+}

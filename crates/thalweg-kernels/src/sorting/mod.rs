@@ -78,6 +78,11 @@ fn sort(call: &KernelCall<'_>, dim: i64, descending: bool, values: usize) -> Res
     selected.write(call, &input, &mut values, &mut indices)
 }
 
+/// So many elements are kept sorted one by one, if a line is `FEW_OF` times as long at least: even
+/// where each of them displaces all others, that is not much slower than to select and sort them.
+const FEW: usize = 32;
+const FEW_OF: usize = 4;
+
 /// The first `kept` elements along a dimension, were it sorted.
 struct Selected {
     dim: usize,
@@ -128,6 +133,9 @@ impl Selected {
 
     /// Puts the positions of the elements to keep first in `order`, sorted.
     fn arrange<T: TotalOrder>(&self, line: &[T], order: &mut [u64]) {
+        if self.kept <= FEW && self.kept < line.len() / FEW_OF {
+            return self.insert(line, &mut order[..self.kept]);
+        }
         for (position, entry) in order.iter_mut().enumerate() {
             *entry = position as u64;
         }
@@ -146,6 +154,32 @@ impl Selected {
             order.select_nth_unstable_by(self.kept - 1, compare);
         }
         order[..self.kept].sort_unstable_by(compare);
+    }
+
+    /// The same where few are kept: most elements are compared with the last of those alone.
+    fn insert<T: TotalOrder>(&self, line: &[T], kept: &mut [u64]) {
+        let Some(last) = kept.len().checked_sub(1) else {
+            return;
+        };
+        let before = if self.descending {
+            Ordering::Greater
+        } else {
+            Ordering::Less
+        };
+        let mut bar = line[0];
+        for (position, &element) in line.iter().enumerate() {
+            // An equal element stays behind, since it comes later.
+            if position > last && element.order(bar) != before {
+                continue;
+            }
+            let mut at = position.min(last);
+            while at > 0 && element.order(line[kept[at - 1] as usize]) == before {
+                kept[at] = kept[at - 1];
+                at -= 1;
+            }
+            kept[at] = position as u64;
+            bar = line[kept[position.min(last)] as usize];
+        }
     }
 }
 

@@ -117,3 +117,26 @@ fn a_whole_tensor_has_a_median_even_without_elements() {
     assert_eq!(of("aten::nanmedian.out", &[3.0, f32::NAN]), 3.0);
     assert!(of("aten::median.out", &[]).is_nan());
 }
+
+#[test]
+fn a_few_of_a_long_line_come_sorted_and_equals_in_their_order() {
+    let nan = f32::NAN;
+    let mut line = vec![5.0, 1.0, nan, 5.0, 2.0, 9.0, 9.0, 0.0, 3.0, nan, -1.0, 9.0];
+    line.resize(24, 4.0);
+    let x = Tensor::from_slice(&line, &[24]).unwrap();
+    let top = |largest: bool| {
+        let [values, indices] = outputs(1);
+        let (x, flags) = ((&x).into(), [largest.into(), true.into()]);
+        let [largest, sorted] = flags;
+        let arguments = vec![x, 5.into(), 0.into(), largest, sorted, values, indices];
+        run("aten::topk.values", arguments).unwrap()
+    };
+    let (values, indices) = top(true);
+    assert!(values[..2].iter().all(|value| value.is_nan()));
+    assert_eq!(
+        (&values[2..], &indices[..]),
+        (&[9.0; 3][..], &[2, 9, 5, 6, 11][..])
+    );
+    let expected = (vec![-1.0, 0.0, 1.0, 2.0, 3.0], vec![10, 7, 1, 4, 8]);
+    assert_eq!(top(false), expected);
+}
