@@ -1,8 +1,8 @@
 //! Loading the delegates of a method.
 
-use std::panic;
-use std::sync::Arc;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::data::ProgramData;
@@ -82,12 +82,29 @@ pub(super) fn load_delegates(
             loaded.push((index, result));
         }
     };
+    let loading = Loading::new();
+    // Unwind safe, since a panic goes on when all are done.
+    let worker = || {
+        let loaded = panic::catch_unwind(AssertUnwindSafe(worker));
+        loading.end();
+        loaded
+    };
     let mut loaded = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
-        let mut loaded = worker();
-        for other in others {
-            match other.join() {
-                Ok(more) => loaded.extend(more),
+        let spawn = |_| {
+            loading.begin();
+            let spawned = thread::Builder::new().spawn_scoped(scope, worker);
+            // Without it, the others load what there is.
+            spawned.inspect_err(|_| loading.leave()).ok()
+        };
+        loading.begin();
+        let others: Vec<_> = (1..threads).filter_map(spawn).collect();
+        let mut all = vec![worker()];
+        // Only when they are gone does anybody call a driver again.
+        all.extend(others.into_iter().map(|other| other.join().flatten()));
+        let mut loaded = Vec::new();
+        for part in all {
+            match part {
+                Ok(part) => loaded.extend(part),
                 Err(panic) => panic::resume_unwind(panic),
             }
         }
@@ -95,4 +112,43 @@ pub(super) fn load_delegates(
     });
     loaded.sort_by_key(|(index, _)| *index);
     loaded.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Threads that load. None of them goes while another one still does: on its way out, a thread gives back
+/// what a driver has for it, and NVIDIA's was seen to do that and somebody else's first call in such an order
+/// that both waited for each other.
+struct Loading {
+    threads: Mutex<usize>,
+    fewer: Condvar,
+}
+
+impl Loading {
+    fn new() -> Self {
+        Self {
+            threads: Mutex::new(0),
+            fewer: Condvar::new(),
+        }
+    }
+
+    /// One more loads.
+    fn begin(&self) {
+        *self.lock() += 1;
+    }
+
+    /// One less does.
+    fn leave(&self) {
+        *self.lock() -= 1;
+        self.fewer.notify_all();
+    }
+
+    /// One less does, and waits until none does.
+    fn end(&self) {
+        self.leave();
+        let all = self.fewer.wait_while(self.lock(), |threads| *threads > 0);
+        drop(all);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
