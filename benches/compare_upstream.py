@@ -96,7 +96,7 @@ def print_table(rows):
 def thalweg_times(folder, threads, args):
     """Median and best time of a call, of a process that makes calls for about as long as asked."""
     def bench(calls):
-        command = ["nice", "-n", str(args.nice), args.thalweg, "bench", os.path.join(folder, "model.pte"), "--json",
+        command = ["nice", "-n", str(args.nice), args.thalweg, "bench", folder, "--json",
                    "--threads", str(threads), "--repeat", str(calls), "--warmup", "20"]
         done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, RAYON_NUM_THREADS=str(threads)))
         if done.returncode != 0:
