@@ -90,7 +90,6 @@ table! {
     device_identity = "cuDeviceGetUuid_v2"(*mut [u8; 16], c_int);
     device_memory = "cuDeviceTotalMem_v2"(*mut usize, c_int);
     device_attribute = "cuDeviceGetAttribute"(*mut c_int, c_int, c_int);
-    pointer_attribute = "cuPointerGetAttribute"(*mut c_void, c_int, u64);
     module_load = "cuModuleLoadData"(*mut Handle, *const c_void);
     module_unload = "cuModuleUnload"(Handle);
     exchange_capture_mode = "cuThreadExchangeStreamCaptureMode"(*mut c_int);

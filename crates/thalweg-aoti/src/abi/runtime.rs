@@ -14,6 +14,8 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
+use thalweg_cuda::MemoryKind;
+
 use super::driver::{
     Code, INVALID_VALUE, NOBODY_CALLS, NOT_IN_A_CAPTURE, NOT_READY, Table, UNKNOWN,
 };
@@ -280,7 +282,7 @@ pub(super) unsafe extern "C" fn cudaMemcpy(to: u64, from: u64, len: usize, kind:
         // when it returns; for all other memory of the host this waits.
         unsafe {
             let code = (driver.memcpy_async)(to, from, len, stream);
-            let over = kind == ON_DEVICE || (kind == TO_DEVICE && !is_known(session, from));
+            let over = kind == ON_DEVICE || (kind == TO_DEVICE && !is_read_later(session, from));
             if code != 0 || over {
                 return code;
             }
@@ -347,22 +349,23 @@ pub(super) extern "C" fn cudaSetDevice(device: c_int) -> Code {
 
 /// What is known of memory, as the runtime says it.
 #[repr(C)]
+#[cfg_attr(test, derive(Debug, Default, PartialEq))]
 pub(super) struct PointerAttributes {
-    kind: c_int,
-    device: c_int,
-    device_pointer: u64,
-    host_pointer: u64,
+    pub(super) kind: c_int,
+    pub(super) device: c_int,
+    pub(super) device_pointer: u64,
+    pub(super) host_pointer: u64,
 }
 
 pub(super) unsafe extern "C" fn cudaPointerGetAttributes(
     attributes: *mut PointerAttributes,
     pointer: u64,
 ) -> Code {
-    /// Numbers of the driver's attributes.
-    const MEMORY_TYPE: c_int = 2;
-    const DEVICE: c_int = 9;
-    /// How the runtime calls kinds of memory, in the order of the driver's numbers.
-    const KINDS: [c_int; 3] = [0, 1, 2];
+    /// How the runtime calls kinds of memory.
+    const UNREGISTERED: c_int = 0;
+    const HOST: c_int = 1;
+    const DEVICE: c_int = 2;
+    const MANAGED: c_int = 3;
     do_it("cudaPointerGetAttributes", |session| {
         if attributes.is_null() {
             return INVALID_VALUE;
@@ -370,19 +373,22 @@ pub(super) unsafe extern "C" fn cudaPointerGetAttributes(
         if !session.may_do("cudaPointerGetAttributes") {
             return NOT_IN_A_CAPTURE;
         }
-        let ask = |attribute| {
-            let mut answer: c_int = 0;
-            // SAFETY: the driver writes a number of four bytes for these attributes.
-            let code = unsafe {
-                (session.driver.pointer_attribute)((&raw mut answer).cast(), attribute, pointer)
-            };
-            (code == 0).then_some(answer)
+        let known = session.device.memory_kind(pointer);
+        let known = match known {
+            Ok(known) => known,
+            Err(error) => {
+                session.fail(error);
+                return UNKNOWN;
+            }
         };
-        let known = ask(MEMORY_TYPE).and_then(|kind| KINDS.get(usize::try_from(kind).ok()?));
-        let kind = known.copied().unwrap_or(0);
-        let device = ask(DEVICE).filter(|_| kind != 0).unwrap_or(-2);
-        let of_device = if kind == 2 { pointer } else { 0 };
-        let of_host = if kind == 2 { 0 } else { pointer };
+        let here = session.device.ordinal();
+        let (kind, device, of_device, of_host) = match known {
+            MemoryKind::Device { ordinal } => (DEVICE, ordinal, pointer, 0),
+            MemoryKind::Managed => (MANAGED, here, pointer, pointer),
+            MemoryKind::Pinned => (HOST, here, pointer, pointer),
+            // No device has it.
+            _ => (UNREGISTERED, -2, 0, pointer),
+        };
         // SAFETY: the library's place for the answer. Newer versions have more room behind these.
         unsafe {
             *attributes = PointerAttributes {
@@ -396,15 +402,11 @@ pub(super) unsafe extern "C" fn cudaPointerGetAttributes(
     })
 }
 
-/// Whether the driver knows memory: pinned, or of a device.
-fn is_known(session: &Session<'_>, pointer: u64) -> bool {
-    const MEMORY_TYPE: c_int = 2;
-    let mut answer: c_int = 0;
-    // SAFETY: the driver writes a number of four bytes for this attribute.
-    let code = unsafe {
-        (session.driver.pointer_attribute)((&raw mut answer).cast(), MEMORY_TYPE, pointer)
-    };
-    code == 0 && answer != 0
+/// Whether a copy from this memory may still be reading it when the driver returns. It has read what it
+/// knows nothing of.
+fn is_read_later(session: &Session<'_>, pointer: u64) -> bool {
+    let kind = session.device.memory_kind(pointer);
+    !matches!(kind, Ok(MemoryKind::Pageable))
 }
 
 /// What functions that are not here give back.

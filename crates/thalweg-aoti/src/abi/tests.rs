@@ -5,11 +5,12 @@ use std::ptr;
 use std::sync::Arc;
 
 use thalweg_core::{DType, bail};
-use thalweg_cuda::{Driver, Pool, Stream};
+use thalweg_cuda::{Driver, PinnedBuffer, Pool, Stream};
 use thalweg_simgpu::{Config, Sim};
 
 use super::course::Act;
 use super::driver::Code;
+use super::runtime::PointerAttributes;
 use super::tensors::{Handle, hand_over};
 use super::*;
 
@@ -506,6 +507,39 @@ fn bytes_are_copied_as_the_runtime_copies_them() {
             assert_eq!(to[500..], [7; 500]);
         });
     }
+}
+
+#[test]
+fn the_runtime_says_whose_memory_an_address_is() {
+    in_a_call(|session| {
+        let ask = |pointer: u64| {
+            let mut said = PointerAttributes::default();
+            // SAFETY: the answer has a place.
+            let code = unsafe { runtime::cudaPointerGetAttributes(&raw mut said, pointer) };
+            assert_eq!(code, 0);
+            said
+        };
+        let said = |kind, device, device_pointer, host_pointer| PointerAttributes {
+            kind,
+            device,
+            device_pointer,
+            host_pointer,
+        };
+        let here = session.device.ordinal();
+        let mut on_device = 0;
+        // SAFETY: the answer has a place.
+        let code = unsafe { runtime::cudaMalloc(&raw mut on_device, 64) };
+        assert_eq!(code, 0);
+        assert_eq!(ask(on_device), said(2, here, on_device, 0));
+        // SAFETY: nothing uses it.
+        unsafe { runtime::cudaFree(on_device) };
+        let pinned = PinnedBuffer::new(session.device, 64).unwrap();
+        let at = pinned.data().as_ptr().expose_provenance() as u64;
+        assert_eq!(ask(at), said(1, here, at, at));
+        let pageable = [0_u8; 64];
+        let at = pageable.as_ptr().expose_provenance() as u64;
+        assert_eq!(ask(at), said(0, -2, 0, at));
+    });
 }
 
 #[test]
