@@ -1,9 +1,10 @@
 //! Drivers and libraries of GPUs, found when they are first needed.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use thalweg_core::{Device, DeviceId, DeviceKind, DeviceSource, Result, RuntimeBuilder, bail};
-use thalweg_cuda::Driver;
+use thalweg_cuda::{Device as CudaDevice, Driver};
 
 /// Adds what this machine has to a runtime.
 pub(crate) fn add(builder: RuntimeBuilder) -> RuntimeBuilder {
@@ -15,7 +16,10 @@ pub(crate) fn add(builder: RuntimeBuilder) -> RuntimeBuilder {
     );
     #[cfg(feature = "aoti")]
     let builder = builder.backend(thalweg_aoti::NAME, compiled::FoundCuda::new(driver.clone()));
-    builder.device_source(CudaDevices(driver))
+    builder.device_source(CudaDevices {
+        driver,
+        ready: Mutex::default(),
+    })
 }
 
 /// Something that is looked for once, when it is first needed.
@@ -40,22 +44,47 @@ impl<T> Found<T> {
     }
 }
 
-/// The devices of the CUDA driver.
-struct CudaDevices(Arc<Found<Driver>>);
+/// The devices of the CUDA driver. Those that were asked for stay ready as long as the runtime: the driver
+/// takes a tenth of a second to make a device's context, and half of that to give it up.
+struct CudaDevices {
+    driver: Arc<Found<Driver>>,
+    ready: Mutex<BTreeMap<usize, CudaDevice>>,
+}
 
 impl DeviceSource for CudaDevices {
     fn device(&self, id: DeviceId) -> Result<Arc<dyn Device>> {
         if id.kind != DeviceKind::Cuda {
             bail!(MissingDevice, "there is no device {id}");
         }
-        let driver = self.0.get()?;
+        let driver = self.driver.get()?;
         let count = driver.device_count()?;
         match usize::try_from(id.index) {
-            Ok(index) if index < count => Ok(Arc::new(driver.device(index)?)),
+            Ok(index) if index < count => Ok(Arc::new(self.ready(driver, index)?)),
             _ => bail!(
                 MissingDevice,
                 "there is no device {id}: the driver has {count}, from cuda:0 on"
             ),
+        }
+    }
+}
+
+impl CudaDevices {
+    fn ready(&self, driver: &Driver, index: usize) -> Result<CudaDevice> {
+        let lock = || self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = {
+            let mut ready = lock();
+            // A context that was lost can be had again only when nobody has it any more.
+            ready.retain(|_, device| device.alive().is_ok());
+            ready.get(&index).cloned()
+        };
+        match known {
+            Some(device) => Ok(device),
+            None => {
+                // Not under the lock. Whoever asks at the same time gets the same device.
+                let device = driver.device(index)?;
+                lock().insert(index, device.clone());
+                Ok(device)
+            }
         }
     }
 }
@@ -111,5 +140,32 @@ mod compiled {
         fn available(&self) -> Result<()> {
             self.0.get().map(drop)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_simgpu::{Config, Sim};
+
+    #[test]
+    fn a_device_that_was_asked_for_stays_ready() {
+        let sim = Sim::session(Config::seeded(0));
+        let driver = Arc::new(Found::new(|| Driver::open(Some(Sim::path()))));
+        let devices = CudaDevices {
+            driver,
+            ready: Mutex::default(),
+        };
+        let id = DeviceId {
+            kind: DeviceKind::Cuda,
+            index: 0,
+        };
+        for _ in 0..3 {
+            drop(devices.device(id).unwrap());
+        }
+        assert_eq!(sim.calls("cuDevicePrimaryCtxRetain"), 1);
+        assert_eq!(sim.calls("cuDevicePrimaryCtxRelease"), 0);
+        drop(devices);
+        sim.assert_clean();
     }
 }
