@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use thalweg_core::Result;
 
+use crate::kept_pinned::KeptPinned;
 use crate::staging::Staging;
 use crate::sys::{Attribute, Context, DeviceHandle, Entered, Table, drop_left_behind};
 
@@ -37,6 +38,7 @@ pub(crate) struct DeviceInner {
     multiprocessors: i32,
     integrated: bool,
     staging: Staging,
+    kept_pinned: KeptPinned,
 }
 
 impl DeviceInner {
@@ -54,6 +56,7 @@ impl DeviceInner {
             integrated: device.attribute(table, Attribute::Integrated)? != 0,
             context: Arc::new(Context::retain(table, device)?),
             staging: Staging::new(),
+            kept_pinned: KeptPinned::default(),
         })
     }
 }
@@ -134,13 +137,14 @@ impl Device {
         self.0.context.synchronize()
     }
 
-    /// Gives memory that is kept for later back: pinned staging memory, and what the driver keeps
+    /// Gives memory that is kept for later back: pinned memory of staging and of programs, and what the driver keeps
     /// for allocations in stream order.
     ///
     /// # Errors
     /// If the driver refuses.
     pub fn trim(&self) -> Result<()> {
         self.0.staging.trim();
+        self.0.kept_pinned.trim();
         self.0.context.trim_driver_pool()
     }
 
@@ -190,6 +194,10 @@ impl Device {
 
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.0.context
+    }
+
+    pub(crate) fn kept_pinned(&self) -> &KeptPinned {
+        &self.0.kept_pinned
     }
 
     pub(crate) fn staging(&self) -> &Staging {

@@ -38,6 +38,7 @@ mod event;
 mod graph;
 mod green;
 mod in_flight;
+mod kept_pinned;
 mod kernel;
 mod lease;
 #[allow(

@@ -65,12 +65,6 @@ impl PinnedBuffer {
         self.0.memory().data()
     }
 
-    /// Tells the stand-in, if that is the driver, that code with an order of its own is about to use
-    /// a range on the host.
-    pub(crate) fn accessed(&self, offset: usize, len: usize, write: bool) {
-        self.0.memory().accessed(offset, len, write);
-    }
-
     /// The bytes, to read. Waits on the host for work that writes them.
     ///
     /// # Errors

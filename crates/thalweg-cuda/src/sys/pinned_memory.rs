@@ -60,9 +60,17 @@ impl PinnedMemory {
             memory.data = data;
             memory.len = len;
         }
-        // SAFETY: the driver gave so many bytes, and nobody else knows of them.
-        unsafe { ptr::write_bytes(memory.data.as_ptr(), 0, len) };
+        memory.clear(len);
         Ok(memory)
+    }
+
+    /// Sets the first `len` bytes to zero, or all that there are. Nobody else uses the memory: it is this
+    /// one's alone, and the device is finished with it.
+    pub(crate) fn clear(&mut self, len: usize) {
+        let len = len.min(self.len);
+        self.accessed(0, len, true);
+        // SAFETY: the driver gave at least so many bytes, and nobody else uses them.
+        unsafe { ptr::write_bytes(self.data.as_ptr(), 0, len) };
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::fmt;
+use std::ptr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,9 +12,9 @@ use thalweg_core::{
     PinnedMemory as ProgramPinnedMemory, Reference, Result, Use,
 };
 
-use super::{Context, EventHandle, StreamHandle};
+use super::{Context, EventHandle, PinnedMemory, StreamHandle};
+use crate::Stream;
 use crate::{Capture, CaptureStatus, Device, DeviceArray, DeviceBuffer, GraphExec, MemoryKind};
-use crate::{PinnedBuffer, Stream};
 
 /// A device of this crate is one that programs can have memory on.
 ///
@@ -47,7 +48,11 @@ impl ProgramDevice for Device {
     }
 
     fn allocate_pinned(&self, bytes: usize) -> Result<Box<dyn ProgramPinnedMemory>> {
-        Ok(Box::new(Pinned(PinnedBuffer::new(self, bytes)?)))
+        Ok(Box::new(Pinned {
+            memory: Some(self.kept_pinned().take(self.context(), bytes)?),
+            len: bytes,
+            device: self.clone(),
+        }))
     }
 
     fn reaches(&self, memory: *const u8) -> Result<bool> {
@@ -82,8 +87,7 @@ impl ProgramDevice for Device {
             return Ok(None);
         }
         // SAFETY: as for `synchronize`; it is not kept.
-        let stream =
-            unsafe { Stream::borrow(self, std::ptr::with_exposed_provenance_mut(handle.0)) };
+        let stream = unsafe { Stream::borrow(self, ptr::with_exposed_provenance_mut(handle.0)) };
         if stream.capture_status()? != CaptureStatus::None {
             return Ok(None);
         }
@@ -211,12 +215,8 @@ impl DeviceGraph for Recorded {
             return Ok(());
         }
         // SAFETY: as above; it is not kept.
-        let stream = unsafe {
-            Stream::borrow(
-                &self.device,
-                std::ptr::with_exposed_provenance_mut(handle.0),
-            )
-        };
+        let stream =
+            unsafe { Stream::borrow(&self.device, ptr::with_exposed_provenance_mut(handle.0)) };
         let mut work = stream.work()?;
         self.graph.launch(&mut work)?;
         work.finish().map(drop)
@@ -240,20 +240,37 @@ unsafe impl ProgramMemory for Memory {
     }
 }
 
-struct Pinned(PinnedBuffer);
+/// Pinned memory of a program. The core drops it when the device is finished with it.
+struct Pinned {
+    /// There until this is dropped. It may be larger than what was asked for.
+    memory: Option<PinnedMemory>,
+    len: usize,
+    device: Device,
+}
 
-// SAFETY: a buffer owns its memory, whose bytes start as zeros, until it is dropped.
+// SAFETY: the memory is owned, starts as zeros, and stays where it is until this is dropped.
 unsafe impl ProgramPinnedMemory for Pinned {
     fn as_ptr(&self) -> *mut u8 {
-        self.0.data().as_ptr()
+        let memory = self.memory.as_ref();
+        memory.map_or(ptr::null_mut(), |memory| memory.data().as_ptr())
     }
 
     fn len(&self) -> usize {
-        self.0.len()
+        self.len
     }
 
     fn host_access(&self, offset: usize, len: usize, by_host: Use) {
-        self.0.accessed(offset, len, by_host == Use::Write);
+        if let Some(memory) = &self.memory {
+            memory.accessed(offset, len, by_host == Use::Write);
+        }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take() {
+            self.device.kept_pinned().give_back(memory);
+        }
     }
 }
 
@@ -343,9 +360,7 @@ pub(super) unsafe fn stream(
         0 | LEGACY => StreamHandle::legacy(context),
         PER_THREAD => StreamHandle::per_thread(context),
         // SAFETY: the caller's.
-        raw => unsafe {
-            StreamHandle::borrowed(context, std::ptr::with_exposed_provenance_mut(raw))
-        },
+        raw => unsafe { StreamHandle::borrowed(context, ptr::with_exposed_provenance_mut(raw)) },
     }
 }
 

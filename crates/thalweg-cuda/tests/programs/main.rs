@@ -9,6 +9,7 @@ mod hopping;
 #[path = "../../../thalweg-core/tests/hops/mod.rs"]
 mod hops;
 mod order;
+mod pinned;
 #[path = "../../../thalweg-core/tests/programs/mod.rs"]
 mod programs;
 mod random;
