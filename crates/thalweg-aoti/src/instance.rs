@@ -161,8 +161,10 @@ impl Instance {
     ) -> Result<()> {
         let mut layouts = Vec::with_capacity(delegate.inputs);
         let mut inputs = Vec::with_capacity(delegate.inputs);
+        let last = self.runs.last().map(|known| &known.inputs[..]);
         for index in 0..delegate.inputs {
-            let (layout, tensor) = input(session, call, index)?;
+            let last = last.and_then(|inputs| inputs.get(index));
+            let (layout, tensor) = input(session, call, index, last)?;
             layouts.push(layout);
             inputs.push(tensor);
         }
@@ -194,7 +196,10 @@ impl Instance {
         let mut outputs = Vec::with_capacity(tensors.len());
         let mut placed = Vec::new();
         for (output, tensor) in tensors.iter().enumerate() {
-            let (layout, on_device) = give(session, call, delegate.inputs + output, tensor)?;
+            let known = self.runs.last().filter(|_| is_known);
+            let last = known.and_then(|known| Some(&known.outputs.get(output)?.layout));
+            let index = delegate.inputs + output;
+            let (layout, on_device) = give(session, call, index, tensor, last)?;
             let allocation = tensor
                 .storage
                 .allocation
@@ -220,7 +225,7 @@ impl Instance {
     /// Learns from a run.
     fn learn(
         &mut self,
-        inputs: Vec<Layout>,
+        inputs: Vec<Arc<Layout>>,
         outputs: Vec<Output>,
         placed: &[(usize, usize)],
         mut ran: Ran,
@@ -260,19 +265,18 @@ impl Instance {
         self.prepared.clear();
         self.prepared.push(0);
         for index in 0..count {
-            if call.device_of(index)? != Some(here) {
-                return Ok(false);
-            }
-            if index < delegate.inputs {
-                let address = call.device_tensor(index)?.address();
-                self.prepared.push(address.0);
+            match call.tensor_on_device(index)? {
+                Some(tensor) if tensor.device() == here => {
+                    if index < delegate.inputs {
+                        self.prepared.push(tensor.address().0);
+                    }
+                }
+                _ => return Ok(false),
             }
         }
         let known = self.runs.find(|index, layout| {
             let tensor = call.device_tensor(index);
-            tensor.is_ok_and(|tensor| {
-                layout.is_of(tensor.dtype(), tensor.sizes(), tensor.dim_order())
-            })
+            tensor.is_ok_and(|tensor| layout.is_of_tensor(&tensor))
         });
         let Some(known) = known else {
             return Ok(false);
@@ -297,7 +301,7 @@ impl Instance {
             let index = delegate.inputs + output;
             let layout = &known_output.layout;
             let tensor = call.device_output(index, layout.sizes())?;
-            if !layout.is_of(tensor.dtype(), tensor.sizes(), tensor.dim_order()) {
+            if !layout.is_of_tensor(&tensor) {
                 return Ok(false);
             }
             let (address, len) = (tensor.address().0, tensor.len() as u64);
@@ -450,25 +454,31 @@ fn stream_for(compiled: &Compiled, handle: StreamHandle) -> Result<Stream> {
     }
 }
 
-/// An input of the call, on the device, and how the program has it.
-fn input(session: &Session<'_>, call: &mut Call<'_>, index: usize) -> Result<(Layout, Tensor)> {
+/// An input of the call, on the device, and how the program has it. `last`: how it had it in the call
+/// before.
+fn input(
+    session: &Session<'_>,
+    call: &mut Call<'_>,
+    index: usize,
+    last: Option<&Arc<Layout>>,
+) -> Result<(Arc<Layout>, Tensor)> {
     let here = session.device.id();
-    match call.device_of(index)? {
-        Some(device) => {
+    match call.tensor_on_device(index)? {
+        Some(tensor) => {
             ensure!(
-                device == here,
+                tensor.device() == here,
                 InvalidProgram,
-                "input {index} lies on {device}, and the library is on {here}"
+                "input {index} lies on {}, and the library is on {here}",
+                tensor.device()
             );
-            let tensor = call.device_tensor(index)?;
-            let layout = Layout::of(&tensor);
+            let layout = Layout::of(tensor.dtype(), tensor.sizes(), tensor.dim_order(), last);
             let tensor = lent(session, tensor.address().0, &layout)?;
             Ok((layout, tensor))
         }
         None => {
             let arguments = call.arguments(&[])?;
             let tensor = arguments.tensor(index)?;
-            let layout = Layout::new(tensor.dtype(), tensor.sizes(), tensor.dim_order());
+            let layout = Layout::of(tensor.dtype(), tensor.sizes(), tensor.dim_order(), last);
             let (sizes, strides) = (&layout.signed_sizes, &layout.strides);
             let tensor = session.upload(tensor.bytes(), layout.dtype, sizes, strides)?;
             Ok((layout, tensor))
@@ -498,7 +508,7 @@ fn place(
     let layout = &known.layout;
     let tensor = call.device_output(index, layout.sizes())?;
     let (address, len) = (tensor.address().0, tensor.len() as u64);
-    let same = layout.is_of(tensor.dtype(), tensor.sizes(), tensor.dim_order());
+    let same = layout.is_of_tensor(&tensor);
     // Where an input is, nothing may be written before the library has read it.
     let is_input = inputs.iter().any(|input| {
         let storage = &input.storage;
@@ -513,17 +523,26 @@ fn overlap(start: u64, len: u64, other: u64, other_len: u64) -> bool {
 }
 
 /// Brings an output to where the program wants it. Gives how the program has it, and whether that is on the
-/// device.
+/// device. `last`: how it had it in the call before.
 fn give(
     session: &Session<'_>,
     call: &mut Call<'_>,
     index: usize,
     tensor: &Tensor,
-) -> Result<(Layout, bool)> {
-    let sizes = unsigned(&tensor.sizes)?;
-    if call.device_of(index)?.is_some() {
-        let output = call.device_output(index, &sizes)?;
-        let (address, layout) = (output.address().0, Layout::of(&output));
+    last: Option<&Arc<Layout>>,
+) -> Result<(Arc<Layout>, bool)> {
+    let new;
+    let sizes = match last {
+        Some(last) if last.signed_sizes == tensor.sizes => last.sizes(),
+        _ => {
+            new = unsigned(&tensor.sizes)?;
+            &new
+        }
+    };
+    if call.tensor_on_device(index)?.is_some() {
+        let output = call.device_output(index, sizes)?;
+        let layout = Layout::of(output.dtype(), output.sizes(), output.dim_order(), last);
+        let address = output.address().0;
         check_type(index, tensor, layout.dtype)?;
         bring(session, &lent(session, address, &layout)?, tensor)?;
         return Ok((layout, true));
@@ -533,9 +552,9 @@ fn give(
     };
     let writes = [position];
     let arguments = call.arguments(&writes)?;
-    let mut output = arguments.output(index, &sizes)?;
+    let mut output = arguments.output(index, sizes)?;
     check_type(index, tensor, output.dtype())?;
-    let layout = Layout::new(output.dtype(), output.sizes(), output.dim_order());
+    let layout = Layout::of(output.dtype(), output.sizes(), output.dim_order(), last);
     session.download(output.bytes_mut(), tensor, &layout.strides)?;
     Ok((layout, false))
 }

@@ -19,7 +19,7 @@ pub(crate) struct Runs {
 pub(crate) struct Known {
     /// What tells it from all others that the instance has known.
     pub(crate) number: u64,
-    pub(crate) inputs: Vec<Layout>,
+    pub(crate) inputs: Vec<Arc<Layout>>,
     pub(crate) outputs: Vec<Output>,
     pub(crate) plan: Arc<Plan>,
     /// What the library did in its last run that a graph cannot hold.
@@ -31,7 +31,7 @@ pub(crate) struct Known {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Output {
     /// As the program has it.
-    pub(crate) layout: Layout,
+    pub(crate) layout: Arc<Layout>,
     /// How many bytes it has, if it can be where the program wants it.
     pub(crate) placed: Option<u64>,
 }
@@ -55,7 +55,7 @@ impl Runs {
     /// What is known of runs with inputs that please, one after the other.
     pub(crate) fn find(
         &mut self,
-        mut pleases: impl FnMut(usize, &Layout) -> bool,
+        mut pleases: impl FnMut(usize, &Arc<Layout>) -> bool,
     ) -> Option<&mut Known> {
         let count = self.known.len();
         let mut fits = |known: &Known| {
@@ -79,7 +79,7 @@ impl Runs {
     /// Learns from a run, in the place of what was known of such inputs.
     pub(crate) fn learn(
         &mut self,
-        inputs: Vec<Layout>,
+        inputs: Vec<Arc<Layout>>,
         outputs: Vec<Output>,
         plan: Plan,
         ran: &Ran,
@@ -124,7 +124,7 @@ impl Runs {
 }
 
 impl Layout {
-    pub(crate) fn new(dtype: DType, sizes: &[usize], dim_order: &[u8]) -> Self {
+    fn new(dtype: DType, sizes: &[usize], dim_order: &[u8]) -> Self {
         let signed = |values: &[usize]| -> Vec<i64> {
             let values = values.iter();
             values
@@ -144,8 +144,17 @@ impl Layout {
         }
     }
 
-    pub(crate) fn of(tensor: &DeviceTensor<'_>) -> Self {
-        Self::new(tensor.dtype(), tensor.sizes(), tensor.dim_order())
+    /// How a tensor lies, which may be as another did.
+    pub(crate) fn of(
+        dtype: DType,
+        sizes: &[usize],
+        dim_order: &[u8],
+        like: Option<&Arc<Self>>,
+    ) -> Arc<Self> {
+        match like {
+            Some(like) if like.is_of(dtype, sizes, dim_order) => like.clone(),
+            _ => Arc::new(Self::new(dtype, sizes, dim_order)),
+        }
     }
 
     pub(crate) fn sizes(&self) -> &[usize] {
@@ -157,8 +166,14 @@ impl Layout {
         self.bytes
     }
 
+    #[inline]
     pub(crate) fn is_of(&self, dtype: DType, sizes: &[usize], dim_order: &[u8]) -> bool {
         self.dtype == dtype && self.sizes == sizes && self.dim_order == dim_order
+    }
+
+    #[inline]
+    pub(crate) fn is_of_tensor(&self, tensor: &DeviceTensor<'_>) -> bool {
+        self.is_of(tensor.dtype(), tensor.sizes(), tensor.dim_order())
     }
 
     /// Whether a library's tensor lies like this, if it starts where this does.
@@ -232,7 +247,7 @@ mod tests {
 
     #[test]
     fn what_is_known_of_shapes_stays_while_others_come_and_go() {
-        let layout = |rows: usize| Layout::new(DType::F32, &[rows, 4], &[0, 1]);
+        let layout = |rows: usize| Arc::new(Layout::new(DType::F32, &[rows, 4], &[0, 1]));
         let mut runs = Runs::default();
         let learn = |runs: &mut Runs, rows| {
             let plan = Plan::new(Vec::new(), &[]);

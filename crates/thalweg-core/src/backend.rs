@@ -281,7 +281,7 @@ impl<'c> Call<'c> {
     /// If the method has no memory on that device.
     pub fn stream(&mut self, device: DeviceId) -> Result<StreamHandle> {
         let mut devices = self.devices.iter_mut();
-        match devices.find(|state| state.device.id() == device) {
+        match devices.find(|state| state.id() == device) {
             Some(state) => Ok(state.lend_stream()),
             None => bail!(MissingDevice, "the method has no memory on {device}"),
         }
@@ -305,14 +305,8 @@ impl<'c> Call<'c> {
     /// # Errors
     /// If the argument is not a tensor.
     pub fn device_of(&self, position: usize) -> Result<Option<DeviceId>> {
-        let id = self.tensor_id(position)?;
-        let Place::Device { device, .. } = self.values.place(id)? else {
-            return Ok(None);
-        };
-        match self.devices.get(device) {
-            Some(state) => Ok(Some(state.device.id())),
-            None => bail!(Internal, "there is no device {device}"),
-        }
+        let tensor = self.tensor_on_device(position)?;
+        Ok(tensor.map(|tensor| tensor.device()))
     }
 
     /// An argument that lies on a device. What is done with its memory must go to the call's
@@ -321,6 +315,21 @@ impl<'c> Call<'c> {
     /// # Errors
     /// If the argument is not a tensor, or does not lie on a device.
     pub fn device_tensor(&self, position: usize) -> Result<DeviceTensor<'_>> {
+        match self.tensor_on_device(position)? {
+            Some(tensor) => Ok(tensor),
+            None => bail!(
+                InvalidProgram,
+                "argument {position} lies on the host, not on a device"
+            ),
+        }
+    }
+
+    /// The same; `None` if the argument lies on the host.
+    ///
+    /// # Errors
+    /// If the argument is not a tensor.
+    #[inline]
+    pub fn tensor_on_device(&self, position: usize) -> Result<Option<DeviceTensor<'_>>> {
         let id = self.tensor_id(position)?;
         let Place::Device {
             device,
@@ -328,15 +337,12 @@ impl<'c> Call<'c> {
             len,
         } = self.values.place(id)?
         else {
-            bail!(
-                InvalidProgram,
-                "argument {position} lies on the host, not on a device"
-            );
+            return Ok(None);
         };
         let (dtype, sizes, dim_order) = self.values.layout(id);
-        Ok(DeviceTensor {
+        Ok(Some(DeviceTensor {
             device: match self.devices.get(device) {
-                Some(state) => state.device.id(),
+                Some(state) => state.id(),
                 None => bail!(Internal, "there is no device {device}"),
             },
             address,
@@ -344,7 +350,7 @@ impl<'c> Call<'c> {
             dtype,
             sizes,
             dim_order,
-        })
+        }))
     }
 
     /// An output that lies on a device, resized to a shape.
@@ -405,7 +411,7 @@ impl CallEnd<'_> {
     /// method's memory is gone.
     pub fn stream(&self, device: DeviceId) -> Option<StreamHandle> {
         let mut devices = self.devices.iter();
-        let state = devices.find(|state| state.device.id() == device)?;
+        let state = devices.find(|state| state.id() == device)?;
         Some(state.chosen_stream())
     }
 
@@ -418,5 +424,5 @@ impl CallEnd<'_> {
 
 fn is_over(devices: &[DeviceState], device: DeviceId) -> bool {
     let mut devices = devices.iter();
-    devices.any(|state| state.device.id() == device && state.is_over())
+    devices.any(|state| state.id() == device && state.is_over())
 }

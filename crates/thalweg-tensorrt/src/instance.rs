@@ -3,7 +3,9 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use thalweg_core::{Call, CallEnd, DelegateInstance, Device as _, DeviceAddress, DeviceId, Result};
+use thalweg_core::{
+    Call, CallEnd, DelegateInstance, Device as _, DeviceAddress, DeviceTensor, Result,
+};
 use thalweg_core::{ErrorKind, Stamp, StreamHandle, Tracer, bail, ensure};
 use thalweg_cuda::{DeviceBuffer, Stream, Work};
 
@@ -219,7 +221,7 @@ impl Instance {
             return Ok(false);
         }
         for index in 0..count {
-            if loaded.bindings[index].on_host || !self.is_on_device(call, index, loaded)? {
+            if loaded.bindings[index].on_host || on_device(call, index, loaded)?.is_none() {
                 return Ok(false);
             }
         }
@@ -305,8 +307,7 @@ impl Instance {
         work: &mut LateWork<'_>,
     ) -> Result<Argument> {
         let binding = &work.loaded.bindings[index];
-        if self.is_on_device(call, index, work.loaded)? {
-            let tensor = call.device_tensor(index)?;
+        if let Some(tensor) = on_device(call, index, work.loaded)? {
             argument::check(binding, tensor.dtype(), tensor.sizes(), tensor.dim_order())?;
             let argument = Argument {
                 shape: argument::input_shape(binding, tensor.sizes())?,
@@ -359,7 +360,8 @@ impl Instance {
         work: &mut LateWork<'_>,
     ) -> Result<Argument> {
         let binding = &work.loaded.bindings[index];
-        let on_host = !self.is_on_device(call, index, work.loaded)?;
+        let rank = on_device(call, index, work.loaded)?.map(|tensor| tensor.sizes().len());
+        let on_host = rank.is_none();
         let prepared = self.contexts.get(profile)?;
         let shape = *prepared.output_shape(index);
         let nowhere = Argument {
@@ -378,7 +380,7 @@ impl Instance {
         if binding.on_host {
             return Ok(nowhere);
         }
-        if on_host {
+        let Some(rank) = rank else {
             let len = binding.bytes(&shape)?;
             let address = self.staging[index].output(work.begin()?, len)?;
             return Ok(Argument {
@@ -386,8 +388,7 @@ impl Instance {
                 len,
                 ..nowhere
             });
-        }
-        let rank = call.device_tensor(index)?.sizes().len();
+        };
         let sizes = argument::output_sizes(binding, &shape, rank)?;
         let tensor = call.device_output(index, &sizes)?;
         argument::check(binding, tensor.dtype(), tensor.sizes(), tensor.dim_order())?;
@@ -402,30 +403,6 @@ impl Instance {
             len,
             ..nowhere
         })
-    }
-
-    /// Whether the program has an argument on the engine's device, rather than on the host.
-    fn is_on_device(&self, call: &Call<'_>, index: usize, loaded: &Loaded) -> Result<bool> {
-        let binding = &loaded.bindings[index];
-        let Some(device) = call.device_of(index)? else {
-            let part = |&(output, input): &(usize, usize)| output == index || input == index;
-            ensure!(
-                !loaded.aliases.iter().any(part),
-                Unsupported,
-                "`{}` is updated in place on the device, but the program has it on the host; it \
-                 would be lost there",
-                binding.text
-            );
-            return Ok(false);
-        };
-        let here: DeviceId = loaded.device().id();
-        ensure!(
-            device == here,
-            InvalidProgram,
-            "`{}` lies on {device}, and the engine is on {here}",
-            binding.text
-        );
-        Ok(true)
     }
 
     /// The profile for the call's inputs: the pinned one, if they fit it.
@@ -684,6 +661,34 @@ impl<'w> LateWork<'w> {
             none => Ok(none.insert(stream.work()?)),
         }
     }
+}
+
+/// An argument that the program has on the engine's device; `None` if it has it on the host.
+fn on_device<'a>(
+    call: &'a Call<'_>,
+    index: usize,
+    loaded: &Loaded,
+) -> Result<Option<DeviceTensor<'a>>> {
+    let binding = &loaded.bindings[index];
+    let Some(tensor) = call.tensor_on_device(index)? else {
+        let part = |&(output, input): &(usize, usize)| output == index || input == index;
+        ensure!(
+            !loaded.aliases.iter().any(part),
+            Unsupported,
+            "`{}` is updated in place on the device, but the program has it on the host; it \
+             would be lost there",
+            binding.text
+        );
+        return Ok(None);
+    };
+    let (device, here) = (tensor.device(), loaded.device().id());
+    ensure!(
+        device == here,
+        InvalidProgram,
+        "`{}` lies on {device}, and the engine is on {here}",
+        binding.text
+    );
+    Ok(Some(tensor))
 }
 
 impl Drop for Instance {

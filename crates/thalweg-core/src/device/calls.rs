@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::stretch::{Choice, Graphs, Task};
-use super::{Device, DeviceAddress, Pending, Point, StreamHandle, Use};
+use super::{Device, DeviceAddress, DeviceId, Pending, Point, StreamHandle, Use};
 use crate::memory::StorageId;
 use crate::omit::{Rule, omitted};
 use crate::state::StateGuard;
@@ -27,6 +27,8 @@ use crate::{
 /// asked for yet, nothing may wait for them: whoever is about to wait flushes first.
 pub(crate) struct DeviceState {
     pub(crate) device: Arc<dyn Device>,
+    /// The device's, which is asked for often.
+    id: DeviceId,
     /// After the last thing that the call before asked for, if it may still be in flight.
     end: Point,
     in_flight: bool,
@@ -48,6 +50,8 @@ pub(crate) struct DeviceState {
     collects: bool,
     /// What was not asked for yet, and the host memory that this uses.
     tasks: Vec<Task>,
+    /// Which delegates have one among these.
+    delegates: Vec<bool>,
     unasked: Pending,
     graphs: Graphs,
     /// Whether it was said that something could not be recorded.
@@ -77,6 +81,7 @@ impl DeviceState {
         Ok(Self {
             end: Point::new(&*device)?,
             stream: device.default_stream(),
+            id: device.id(),
             device,
             in_flight: false,
             used: false,
@@ -87,6 +92,7 @@ impl DeviceState {
             graph_use: GraphUse::Off,
             collects: false,
             tasks: Vec::new(),
+            delegates: Vec::new(),
             unasked: Pending::default(),
             graphs: Graphs::default(),
             warned: false,
@@ -97,7 +103,7 @@ impl DeviceState {
     /// Chooses the stream of a call, which goes on after what the call before left in flight.
     pub(crate) fn begin(&mut self, options: &RunOptions<'_>) -> Result<()> {
         self.stream = options
-            .stream_on(self.device.id())
+            .stream_on(self.id)
             .unwrap_or_else(|| self.device.default_stream());
         self.used = false;
         self.graph_use = match self.device.records() {
@@ -110,13 +116,13 @@ impl DeviceState {
             if !omitted(Rule::RecordedAfterCall) {
                 self.wait(Why::Recorded)?;
             }
-            for completion in options.after_on(self.device.id()) {
+            for completion in options.after_on(self.id) {
                 completion.wait()?;
             }
             self.recorded = true;
             return Ok(());
         }
-        for completion in options.after_on(self.device.id()) {
+        for completion in options.after_on(self.id) {
             completion.before_stream(self.stream)?;
         }
         if self.in_flight && !omitted(Rule::CallAfterCall) {
@@ -143,6 +149,12 @@ impl DeviceState {
             true => state.wait(turn),
             false => state.begin(&*self.device, self.stream),
         }
+    }
+
+    /// Which device it is.
+    #[inline]
+    pub(crate) fn id(&self) -> DeviceId {
+        self.id
     }
 
     /// Whether the caller records the stream of the call.
@@ -285,6 +297,10 @@ impl DeviceState {
 
     /// Adds what a delegate has prepared.
     pub(crate) fn add_delegate(&mut self, index: usize, stamp: u64, instruction: usize) {
+        if self.delegates.len() <= index {
+            self.delegates.resize(index + 1, false);
+        }
+        self.delegates[index] = true;
         self.put_off(Task::Delegate {
             index,
             stamp,
@@ -319,9 +335,7 @@ impl DeviceState {
 
     /// Whether something that a delegate has prepared was not asked for yet.
     pub(crate) fn has_task_of(&self, delegate: usize) -> bool {
-        let of_it =
-            |task: &Task| matches!(task, Task::Delegate { index, .. } if *index == delegate);
-        self.tasks.iter().any(of_it)
+        self.delegates.get(delegate).copied().unwrap_or(false)
     }
 
     /// Whether a task that was not asked for yet uses host memory in a way that conflicts.
@@ -349,6 +363,7 @@ impl DeviceState {
             return Ok(());
         }
         let mut tasks = std::mem::take(&mut self.tasks);
+        self.delegates.fill(false);
         self.unasked.clear();
         // Apart while the rest changes.
         let mut timed = self.timed.take();
@@ -539,7 +554,7 @@ impl DeviceState {
         match &recorded {
             Ok(()) => {
                 if let Some(state) = state {
-                    state.end(self.device.id(), &self.end);
+                    state.end(self.id, &self.end);
                 }
             }
             // The error is the call's, in any case. What fails once may work the second time; a device

@@ -130,7 +130,7 @@ impl Values {
         let Some(state) = devices.get(kept.device) else {
             bail!(Internal, "there is no device {}", kept.device);
         };
-        let id = state.device.id();
+        let id = state.id();
         let place = |(storage, offset)| self.place_in(storage, offset, kept.bytes);
         match action {
             KeptAction::ToDevice if !sides.on_device(id) => {
@@ -270,7 +270,17 @@ impl Values {
     /// Gives the target of a copy that is not made the shape of its source.
     pub(crate) fn pass_shape(&mut self, from: ValueId, to: ValueId) -> Result<()> {
         let (from, to) = (self.tensor_id(from)?, self.tensor_id(to)?);
-        let sizes = crate::Dims::from_slice(self.layout(from).1)?;
+        self.give_shape(from, to)
+    }
+
+    #[inline]
+    fn give_shape(&mut self, from: TensorId, to: TensorId) -> Result<()> {
+        let sizes = self.layout(from).1;
+        // Mostly it has it from the call before.
+        if sizes == self.layout(to).1 {
+            return Ok(());
+        }
+        let sizes = crate::Dims::from_slice(sizes)?;
         self.resize(to, &sizes)
     }
 
@@ -452,7 +462,6 @@ impl Values {
     fn prepare(&mut self, from: ValueId, to: ValueId) -> Result<(Place, Place)> {
         let (from, to) = (self.tensor_id(from)?, self.tensor_id(to)?);
         let (dtype, sizes, order) = self.layout(from);
-        let sizes = crate::Dims::from_slice(sizes)?;
         let (to_dtype, _, to_order) = self.layout(to);
         ensure!(
             dtype == to_dtype,
@@ -464,7 +473,7 @@ impl Values {
             InvalidProgram,
             "a copy between dim orders {order:?} and {to_order:?} would have to rearrange"
         );
-        self.resize(to, &sizes)?;
+        self.give_shape(from, to)?;
         self.reserve(to)?;
         Ok((self.place(from)?, self.place(to)?))
     }

@@ -136,7 +136,9 @@ enum Owner {
     },
     /// The instance, for memory of the device with this index. The host cannot use it.
     Device {
-        memory: Arc<dyn DeviceMemory>,
+        _memory: Arc<dyn DeviceMemory>,
+        address: DeviceAddress,
+        len: usize,
         device: usize,
     },
     /// Memory of the device with this index: another storage of the instance, or a caller, while a
@@ -239,7 +241,12 @@ impl Storage {
     /// Memory of the device with this index. To the host it has no bytes.
     pub(crate) fn device(memory: Arc<dyn DeviceMemory>, device: usize) -> Self {
         Self {
-            owner: Owner::Device { memory, device },
+            owner: Owner::Device {
+                address: memory.address(),
+                len: memory.len(),
+                _memory: memory,
+                device,
+            },
             writable: true,
             ..Self::caller()
         }
@@ -305,8 +312,13 @@ impl Storage {
     /// The device with the memory, where it is, and how large.
     fn on_device(&self) -> Option<(usize, DeviceAddress, usize)> {
         match &self.owner {
-            Owner::Device { memory, device } => Some((*device, memory.address(), memory.len())),
-            Owner::DevicePlace {
+            Owner::Device {
+                address,
+                len,
+                device,
+                ..
+            }
+            | Owner::DevicePlace {
                 address,
                 len,
                 device,

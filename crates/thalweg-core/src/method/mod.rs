@@ -421,9 +421,7 @@ impl Instance {
         for kept in &self.linked.places.kept {
             // What is on another device than this method uses comes by way of the host.
             if let Some(block) = self.values.state_block(kept.host.0)
-                && !block
-                    .sides()
-                    .on_device(self.devices[kept.device].device.id())
+                && !block.sides().on_device(self.devices[kept.device].id())
             {
                 state.bring_to_host(block, turn)?;
             }

@@ -94,7 +94,7 @@ impl<'m> Outputs<'m> {
     /// that only they know when it runs.
     pub fn completion(&self, device: DeviceId) -> Result<Completion> {
         let mut devices = self.method.devices.iter();
-        match devices.find(|state| state.device.id() == device) {
+        match devices.find(|state| state.id() == device) {
             Some(state) => state.completion(),
             None => bail!(MissingDevice, "the method has no memory on {device}"),
         }
@@ -130,7 +130,7 @@ impl Instance {
         let len = self.values.len(id);
         Ok(Some(DeviceTensor {
             device: match self.devices.get(place.device) {
-                Some(state) => state.device.id(),
+                Some(state) => state.id(),
                 None => bail!(Internal, "there is no device {}", place.device),
             },
             address: self

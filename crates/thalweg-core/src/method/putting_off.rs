@@ -120,7 +120,7 @@ impl Instance {
     /// Whether something that lasts is copied between host and device before an instruction. The host's
     /// memory for it is not pinned, so that this cannot be put off.
     fn moves_what_is_kept(&self, index: usize, device: &DeviceState) -> bool {
-        let id = device.device.id();
+        let id = device.id();
         let before = self.linked.places.before(index);
         before.iter().enumerate().any(|(position, step)| {
             let What::Keep(kept, action) = step.what else {
