@@ -1,18 +1,16 @@
 //! Devices over the life of a method instance: the stream of a call, and what calls leave behind.
 
 use std::ops::Range;
-use std::ptr;
 use std::sync::Arc;
 
+use super::asking::{Asking, DOWN, DelegateTask, OfDelegate, UP, WITHIN};
 use super::stretch::{Choice, Graphs, Task};
 use super::{Device, DeviceAddress, DeviceId, Pending, Point, StreamHandle, Use};
 use crate::memory::StorageId;
 use crate::omit::{Rule, omitted};
 use crate::state::StateGuard;
 use crate::trace::{Category, Names, Timed, Why};
-use crate::{
-    Completion, Error, GraphUse, Note, Result, RunOptions, State, Trace, Tracer, bail, ensure,
-};
+use crate::{Completion, Error, GraphUse, Result, RunOptions, State, Trace, Tracer, bail, ensure};
 
 /// One device, as a method instance uses it.
 ///
@@ -58,22 +56,6 @@ pub(crate) struct DeviceState {
     warned: bool,
     /// Where the call is written down, if it is traced.
     timed: Option<Box<Timed>>,
-}
-
-/// Does something with what a delegate has prepared: which delegate, for which instruction, what, and
-/// on which stream.
-pub(crate) type OfDelegate<'o> =
-    dyn FnMut(usize, usize, DelegateTask, StreamHandle) -> Result<()> + 'o;
-
-/// What is to be done with what a delegate has prepared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DelegateTask {
-    /// Ask for it.
-    Ask,
-    /// Ask for it, while that is recorded.
-    Record,
-    /// Take note that it was asked for, by itself or as a part of a graph.
-    Asked,
 }
 
 impl DeviceState {
@@ -598,127 +580,6 @@ impl DeviceState {
         self.reads_callers = false;
         self.pending.clone_from(&self.unasked);
         Ok(())
-    }
-}
-
-/// Names of what a device copies.
-const UP: &str = "copy to the device";
-const DOWN: &str = "copy to the host";
-const WITHIN: &str = "copy within the device";
-
-/// Tasks that are asked for.
-struct Asking<'a, 'o> {
-    device: &'a dyn Device,
-    tasks: &'a [Task],
-    /// That they are for, if the call is traced.
-    instructions: &'a [usize],
-    stream: StreamHandle,
-    of_delegate: &'a mut OfDelegate<'o>,
-}
-
-impl Asking<'_, '_> {
-    /// Asks for the tasks, one by one.
-    fn ask(&mut self, timed: Option<&mut Timed>) -> Result<()> {
-        let Some(timed) = timed else {
-            return self.one_by_one(DelegateTask::Ask, None);
-        };
-        let (trace, instruction) = (timed.trace(), timed.instruction());
-        let span = trace
-            .tracer()
-            .begin(Category::Graph, "ask for what was put off");
-        span.note("tasks", self.tasks.len());
-        let asked = self.one_by_one(DelegateTask::Ask, Some(timed));
-        timed.at_instruction(instruction);
-        asked
-    }
-
-    fn one_by_one(&mut self, how: DelegateTask, mut timed: Option<&mut Timed>) -> Result<()> {
-        for (position, task) in self.tasks.iter().enumerate() {
-            if let Some(timed) = &mut timed {
-                timed.at_instruction(self.instructions.get(position).copied().unwrap_or(0));
-                match *task {
-                    Task::Upload { len, .. } => timed.begin_copy(UP, len),
-                    Task::Download { len, .. } => timed.begin_copy(DOWN, len),
-                    Task::Copy { len, .. } => timed.begin_copy(WITHIN, len),
-                    Task::Delegate { .. } => timed.begin_delegate(),
-                }
-            }
-            let asked = self.one(task, how);
-            if let Some(timed) = &mut timed {
-                timed.end();
-            }
-            asked?;
-        }
-        Ok(())
-    }
-
-    /// Takes note that all of them were asked for.
-    fn asked(&mut self) -> Result<()> {
-        for task in self.tasks {
-            if let Task::Delegate {
-                index, instruction, ..
-            } = *task
-            {
-                (self.of_delegate)(index, instruction, DelegateTask::Asked, self.stream)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn one(&mut self, task: &Task, how: DelegateTask) -> Result<()> {
-        let (device, stream) = (self.device, self.stream);
-        match *task {
-            // SAFETY: whoever added the task has promised what the copy needs.
-            Task::Upload { to, from, len } => unsafe {
-                device.upload(to, ptr::with_exposed_provenance(from), len, stream)
-            },
-            // SAFETY: as above.
-            Task::Download { to, from, len } => unsafe {
-                device.download(ptr::with_exposed_provenance_mut(to), from, len, stream)
-            },
-            // SAFETY: as above.
-            Task::Copy { to, from, len } => unsafe { device.copy(to, from, len, stream) },
-            Task::Delegate {
-                index, instruction, ..
-            } => (self.of_delegate)(index, instruction, how, stream),
-        }
-    }
-
-    /// What is in a graph of the tasks.
-    fn contents(&self, timed: &Timed) -> Vec<(&'static str, Note)> {
-        let copies = |kind: fn(&Task) -> Option<usize>| {
-            let lengths: Vec<usize> = self.tasks.iter().filter_map(kind).collect();
-            let bytes = lengths
-                .iter()
-                .fold(0, |sum: usize, len| sum.saturating_add(*len));
-            format!("{} ({bytes} bytes)", lengths.len())
-        };
-        let up = |task: &Task| match *task {
-            Task::Upload { len, .. } => Some(len),
-            _ => None,
-        };
-        let down = |task: &Task| match *task {
-            Task::Download { len, .. } => Some(len),
-            _ => None,
-        };
-        let within = |task: &Task| match *task {
-            Task::Copy { len, .. } => Some(len),
-            _ => None,
-        };
-        let delegates = self.tasks.iter().filter_map(|task| match *task {
-            Task::Delegate { instruction, .. } => Some(format!(
-                "{} (instruction {instruction})",
-                timed.name_of(instruction)
-            )),
-            _ => None,
-        });
-        vec![
-            ("tasks", self.tasks.len().into()),
-            ("copies to the device", copies(up).into()),
-            ("copies to the host", copies(down).into()),
-            ("copies within the device", copies(within).into()),
-            ("delegates", delegates.collect::<Vec<_>>().into()),
-        ]
     }
 }
 

@@ -9,13 +9,15 @@
               whoever calls or implements them promises"
 )]
 
+mod asking;
 mod calls;
 mod pending;
 mod point;
 mod stretch;
 mod tensor;
 
-pub(crate) use calls::{DelegateTask, DeviceState};
+pub(crate) use asking::DelegateTask;
+pub(crate) use calls::DeviceState;
 pub(crate) use pending::Pending;
 pub use pending::Use;
 pub(crate) use point::Point;
