@@ -28,6 +28,9 @@ type Relocation = Rela64<LE>;
 /// symbols, 3,600 relocations and 17 versions.
 const MOST: u64 = 1 << 24;
 
+/// How the names start that C++ gives to functions and data; those that libraries are called by are C's.
+const CPP: &[u8] = b"_Z";
+
 /// A library that can be read.
 pub(crate) struct Image<'b> {
     bytes: &'b [u8],
@@ -220,13 +223,22 @@ impl<'b> Image<'b> {
         Ok(())
     }
 
-    /// A "unique" symbol is one for the whole process, and keeps its library loaded for good. C++'s
-    /// standard library, which is linked into these libraries, has many. As other symbols they are
-    /// each library's own.
+    /// Makes what the library has of C++ its own.
+    ///
+    /// C++'s standard library, with thousands of symbols, is linked into these libraries, and each of them
+    /// would be looked for in the whole process first: which takes most of the time that loading takes, and
+    /// finds another version where the process has one. A hidden symbol is the library's without a look.
+    /// A "unique" one would be one for the whole process, and keep its library loaded for good.
     fn share_no_symbols(&self, copy: &mut [u8]) -> Result<()> {
-        for symbol in self.symbols.iter().filter(|symbol| symbol.unique) {
-            let symbol: &mut Symbol = at_mut(copy, symbol.place)?;
-            symbol.st_info = elf::STB_GLOBAL | symbol.st_info.st_type();
+        for referred in self.symbols.iter().filter(|symbol| !symbol.import) {
+            let is_of_cpp = self.bytes[referred.name.clone()].starts_with(CPP);
+            let symbol: &mut Symbol = at_mut(copy, referred.place)?;
+            if referred.unique {
+                symbol.st_info = elf::STB_GLOBAL | symbol.st_info.st_type();
+            }
+            if is_of_cpp {
+                symbol.st_other = symbol.st_other.with_visibility(elf::STV_HIDDEN);
+            }
         }
         Ok(())
     }
@@ -677,6 +689,18 @@ impl Image<'_> {
             let need: &Vernaux<LE> = at(self.bytes, need.place, "a version").unwrap();
             need.vna_flags.get(LE).0 & elf::VER_FLG_WEAK.0 != 0
         })
+    }
+
+    /// The names of its own symbols that others may see, of those that it refers to itself.
+    pub(crate) fn shown(&self) -> Vec<&str> {
+        let own = self.symbols.iter().filter(|symbol| !symbol.import);
+        let shown = own.filter(|referred| {
+            let symbol: &Symbol = at(self.bytes, referred.place, "a symbol").unwrap();
+            symbol.st_visibility() == elf::STV_DEFAULT
+        });
+        shown
+            .map(|symbol| self.text(symbol.name.clone()).unwrap())
+            .collect()
     }
 
     /// Where the entry is that says what the library's own name is.

@@ -236,6 +236,25 @@ fn a_real_library_gets_all_its_imports_from_its_provider() {
 }
 
 #[test]
+fn what_a_library_has_of_cpp_is_its_own() {
+    let is_of_cpp = |name: &&str| name.starts_with("_Z");
+    for (name, bytes) in real_libraries() {
+        let image = parse(&bytes).unwrap();
+        let before = image.shown();
+        let count = before.iter().filter(|name| is_of_cpp(name)).count();
+        assert!(count > 1000, "{name} has {count}");
+        let copy = image.rewritten(is_of_system, "123456789012").unwrap();
+        let copy = parse(&copy).unwrap();
+        let shown = copy.shown();
+        assert!(!shown.iter().any(|name| is_of_cpp(&name)), "{name}");
+        assert_eq!(shown.len(), before.len() - count, "{name}");
+        // What it needs from elsewhere is looked for.
+        let (asked, before) = (copy.imports().unwrap(), image.imports().unwrap());
+        assert_eq!(asked.len(), before.len(), "{name}");
+    }
+}
+
+#[test]
 fn a_library_that_was_cut_off_is_an_error() {
     for (name, bytes) in real_libraries().into_iter().take(3) {
         // All that is mapped lies in the first part.
