@@ -14,7 +14,7 @@ use thalweg_core::{
 
 use super::{Context, EventHandle, PinnedMemory, StreamHandle};
 use crate::Stream;
-use crate::{Capture, CaptureStatus, Device, DeviceArray, DeviceBuffer, GraphExec, MemoryKind};
+use crate::{Capture, Device, DeviceArray, DeviceBuffer, GraphExec, MemoryKind};
 
 /// A device of this crate is one that programs can have memory on.
 ///
@@ -86,11 +86,11 @@ impl ProgramDevice for Device {
             // The driver does not capture it.
             return Ok(None);
         }
-        // SAFETY: as for `synchronize`; it is not kept.
-        let stream = unsafe { Stream::borrow(self, ptr::with_exposed_provenance_mut(handle.0)) };
-        if stream.capture_status()? != CaptureStatus::None {
+        if self.is_recorded(handle)? {
             return Ok(None);
         }
+        // SAFETY: as for `synchronize`; it is not kept.
+        let stream = unsafe { Stream::borrow(self, ptr::with_exposed_provenance_mut(handle.0)) };
         let capture = Capture::begin(&stream)?;
         // On an error the capture ends, and what it has goes.
         ask()?;
@@ -112,10 +112,8 @@ impl ProgramDevice for Device {
     }
 
     fn timer(&self, handle: thalweg_core::StreamHandle) -> Result<Option<Box<dyn DeviceTimer>>> {
-        // SAFETY: as for `synchronize`.
-        let status = unsafe { self.capture_status_by_handle(handle) }?;
         // There, points would become a part of the graph, and have no times.
-        let free = status == CaptureStatus::None;
+        let free = !self.is_recorded(handle)?;
         Ok(free.then(|| -> Box<dyn DeviceTimer> {
             Box::new(EventTimer {
                 device: self.clone(),
