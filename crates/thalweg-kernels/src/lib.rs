@@ -64,6 +64,7 @@ mod sorting;
 mod strided;
 #[cfg(test)]
 mod testing;
+mod torchao;
 mod upsampling;
 mod vectors;
 
@@ -119,5 +120,6 @@ fn register_pure(registry: &mut KernelRegistry) -> Result<()> {
     shapes::register(registry)?;
     softmax::register(registry)?;
     sorting::register(registry)?;
+    torchao::register(registry)?;
     upsampling::register(registry)
 }

@@ -181,7 +181,7 @@ fn bounds(dtype: DType) -> Result<(i64, i64)> {
 
 /// Rounds half to even, without a call, so that loops can be vectorized.
 #[inline]
-fn round(x: f32) -> f32 {
+pub(crate) fn round(x: f32) -> f32 {
     // From here on, numbers have no fraction; adding this much rounds it away.
     const WHOLE: f32 = (1u32 << 23) as f32;
     let shift = WHOLE.copysign(x);

@@ -1,0 +1,86 @@
+//! The 64 bytes that packed weights begin with.
+
+use thalweg_core::{DType, Result, TensorView, bail, ensure};
+
+/// How many bytes a header has.
+pub(super) const LEN: usize = 64;
+
+/// What the first number of every header is.
+pub(super) const MAGIC: i32 = 6712;
+
+/// What comes after a header.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    /// Strips of columns with scales, for inputs of 8 bits.
+    Strips = 1,
+    /// Rows of a table.
+    Rows = 2,
+    /// Strips as KleidiAI packs them.
+    Kleidi = 3,
+    /// Strips whose integers say where in a table of integers the value is.
+    StripsOfPlaces = 4,
+    /// Strips whose integers say where in a table of floats the value is.
+    Tables = 5,
+}
+
+impl Kind {
+    const ALL: [Self; 5] = [
+        Self::Strips,
+        Self::Rows,
+        Self::Kleidi,
+        Self::StripsOfPlaces,
+        Self::Tables,
+    ];
+}
+
+/// A header, and what comes after it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Header<'a> {
+    pub(super) kind: Kind,
+    /// What they mean depends on the kind.
+    pub(super) parameters: [i32; 14],
+    pub(super) rest: &'a [u8],
+}
+
+impl<'a> Header<'a> {
+    pub(super) fn read(bytes: &'a [u8]) -> Result<Self> {
+        let Some((header, rest)) = bytes.split_at_checked(LEN) else {
+            bail!(
+                InvalidInput,
+                "packed weights of {} bytes have no header, which has {LEN}",
+                bytes.len()
+            );
+        };
+        let mut numbers = [0; LEN / 4];
+        for (number, &bytes) in numbers.iter_mut().zip(header.as_chunks().0) {
+            *number = i32::from_le_bytes(bytes);
+        }
+        let [magic, kind, parameters @ ..] = numbers;
+        ensure!(
+            magic == MAGIC,
+            InvalidInput,
+            "packed weights begin with {magic}, not with {MAGIC}: they are not torchao's"
+        );
+        let Some(kind) = Kind::ALL.into_iter().find(|known| *known as i32 == kind) else {
+            bail!(
+                Unsupported,
+                "weights are packed in way {kind}, which is not known"
+            );
+        };
+        Ok(Self {
+            kind,
+            parameters,
+            rest,
+        })
+    }
+}
+
+/// The bytes of a tensor of packed weights.
+pub(super) fn bytes<'a>(weights: &TensorView<'a>, dtype: DType, rank: usize) -> Result<&'a [u8]> {
+    ensure!(
+        weights.dtype() == dtype && weights.rank() == rank && weights.is_row_major(),
+        InvalidInput,
+        "packed weights must be a row-major tensor of {dtype} with {rank} dimensions, not {weights:?}"
+    );
+    Ok(weights.bytes())
+}

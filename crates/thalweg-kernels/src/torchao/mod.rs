@@ -1,0 +1,75 @@
+//! Weights as torchao packs them, and the operators that read them.
+//!
+//! Such a weight is a list of bytes that begins with a header (`header`). What follows are integers
+//! of 1 to 8 bits, whose bits are spread in a way of their own (`bits`), in tables of rows
+//! (`embedding`) or in strips of columns with their scales (`strips`, `tables`).
+
+mod bits;
+mod embedding;
+mod experts;
+mod header;
+mod linear;
+mod strips;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use thalweg_core::{KernelCall, KernelRegistry, Result, TensorViewMut, ensure, identity_order};
+
+use crate::ordering::fill_in_order;
+
+pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
+    linear::register(registry)?;
+    tables::register(registry)?;
+    embedding::register(registry)?;
+    experts::register(registry)
+}
+
+/// A size or count that a program gives as a number.
+fn size(call: &KernelCall<'_>, position: usize) -> Result<usize> {
+    const MOST: i64 = i32::MAX as i64;
+    let size = call.int(position)?;
+    ensure!(
+        (1..=MOST).contains(&size),
+        InvalidInput,
+        "{} must be from 1 to {MOST}, not {size}",
+        call.name(position)
+    );
+    Ok(size as usize)
+}
+
+/// Writes rows from the results of strips of `COLUMNS` columns: those of all rows for each strip.
+fn write_strips<const COLUMNS: usize>(
+    call: &KernelCall<'_>,
+    out: &mut TensorViewMut<'_>,
+    results: &[f32],
+) -> Result<()> {
+    let (rows, columns) = (out.sizes()[0], out.sizes()[1]);
+    fill_in_order::<f32>(call, out, identity_order(2)?, |out| {
+        for (row, out) in out.chunks_exact_mut(columns).enumerate() {
+            for (strip, out) in out.chunks_mut(COLUMNS).enumerate() {
+                let results = &results[(strip * rows + row) * COLUMNS..];
+                out.copy_from_slice(&results[..out.len()]);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The sum of the products of two vectors, in as many parts as fill the machine's vectors.
+#[inline(always)]
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    const LANES: usize = 32;
+    let mut lanes = [0.0; LANES];
+    let (a, rest_a) = a.as_chunks::<LANES>();
+    let (b, rest_b) = b.as_chunks::<LANES>();
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..LANES {
+            lanes[lane] += a[lane] * b[lane];
+        }
+    }
+    for ((lane, a), b) in lanes.iter_mut().zip(rest_a).zip(rest_b) {
+        *lane += a * b;
+    }
+    lanes.iter().sum()
+}
