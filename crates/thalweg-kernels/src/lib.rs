@@ -28,6 +28,7 @@
 mod attention;
 mod broadcast;
 mod cast;
+mod closeness;
 mod compute;
 mod conversion;
 mod convolution;
@@ -102,6 +103,7 @@ fn register_all(registry: &mut KernelRegistry, seed: Option<u64>) -> Result<()> 
 /// All operators whose results depend on their arguments alone.
 fn register_pure(registry: &mut KernelRegistry) -> Result<()> {
     attention::register(registry)?;
+    closeness::register(registry)?;
     convolution::register(registry)?;
     creation::register(registry)?;
     distances::register(registry)?;

@@ -248,6 +248,9 @@ impl Probe {
     }
 
     fn arguments(&self, operator: &str, parameters: &[Parameter], dtype: DType) -> Vec<Argument> {
+        if let Some(arguments) = with_packed_weights(operator, dtype) {
+            return arguments;
+        }
         let typed = |p: &Parameter| is_tensor(p) && named_type(p).is_none();
         let first = parameters.iter().position(typed);
         let first_out = parameters.iter().position(is_output);
@@ -310,6 +313,76 @@ impl Probe {
         });
         arguments.collect()
     }
+}
+
+/// A call of an operator that takes weights packed by torchao, whose type is always the same: what has a
+/// type is the other input, or the output.
+fn with_packed_weights(operator: &str, dtype: DType) -> Option<Vec<Argument>> {
+    let name = operator.strip_suffix(".out")?;
+    let bits = name.chars().find(char::is_ascii_digit);
+    let bits = bits.and_then(|digit| digit.to_digit(10)).unwrap_or(4) as i32;
+    let zeros = |dtype, sizes: &[usize]| Argument::from(Tensor::zeros(dtype, sizes).unwrap());
+    let packed = |header: &[i32], len: usize| {
+        let mut bytes: Vec<u8> = header.iter().flat_map(|x| x.to_le_bytes()).collect();
+        bytes.resize(64 + len, 0);
+        bytes
+    };
+    let list = |bytes: &[u8]| {
+        let bytes: Vec<_> = bytes.iter().map(|byte| byte.cast_signed()).collect();
+        Argument::from(Tensor::from_slice(&bytes, &[bytes.len()]).unwrap())
+    };
+    // Strips of 8 columns, in a group of 32 rows.
+    let strips = |count: usize| {
+        let len = count * (32 * bits as usize + 64);
+        packed(&[6712, 1, bits, 0, 0, 8, 16, 2], len)
+    };
+    let [row, out] = [dtype, DType::F32].map(|dtype| zeros(dtype, &[1, 32]));
+    let index = || zeros(DType::I64, &[1]);
+    let ints = |ints: &[i64]| {
+        ints.iter()
+            .map(|&int| int.into())
+            .collect::<Vec<Argument>>()
+    };
+    let arguments = if name.starts_with("torchao::_linear_8bit_act") {
+        [vec![row, list(&strips(1))], ints(&[32, 8, 32]), vec![out]].concat()
+    } else if name.starts_with("torchao::_linear_groupwise") {
+        let header = [6712, 5, bits, 32, 128, 1, 0, 4, 32, 8];
+        let weights = list(&packed(&header, 64 + 16 + 16 * bits as usize));
+        [vec![row, weights], ints(&[32, 128, 4, 32]), vec![out]].concat()
+    } else if name.starts_with("torchao::_shared_embedding") {
+        let out = zeros(dtype, &[1, 32]);
+        [
+            vec![list(&strips(1))],
+            ints(&[32, 8, 32]),
+            vec![index(), out],
+        ]
+        .concat()
+    } else if name.starts_with("torchao::_embedding") {
+        let table = list(&packed(&[6712, 2, 1, bits, 32, 128], 4 * bits as usize));
+        let [scales, zero_points] = [DType::F32, DType::I8].map(|dtype| zeros(dtype, &[1, 1]));
+        let rest = vec![scales, zero_points, index(), zeros(dtype, &[1, 32])];
+        [vec![table], ints(&[1, 32]), rest].concat()
+    } else if name == "llama::quantized_moe_ffn" {
+        let expert = |bytes: Vec<u8>| -> Argument {
+            Tensor::from_slice(&bytes, &[1, bytes.len()])
+                .unwrap()
+                .into()
+        };
+        let router = [zeros(DType::F32, &[1, 32]), zeros(DType::F32, &[0])];
+        let weights = vec![expert(strips(8)), expert(strips(4))];
+        let rest = vec!["sigmoid".into(), 1.0.into(), out];
+        [
+            vec![row],
+            router.into(),
+            weights,
+            ints(&[1, 1, 32, 32, 32, 4]),
+            rest,
+        ]
+        .concat()
+    } else {
+        return None;
+    };
+    Some(arguments)
 }
 
 /// The type of an input of which there is a usual one: it says nothing of the operator.

@@ -14,6 +14,7 @@ use thalweg_core::{
     Dims, KernelCall, KernelRegistry, Result, TensorView, ensure, identity_order, numel,
 };
 
+use crate::broadcast::broadcast_shapes;
 use crate::copying::{copy, copy_bytes};
 use crate::dims::{size_from, wrap_dim, wrap_index};
 use crate::layout::Layout;
@@ -54,6 +55,10 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
         "aten::view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
         view_as_real,
+    )?;
+    registry.register(
+        "aten::complex.out(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)",
+        complex,
     )?;
     registry.register(
         "aten::permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)",
@@ -245,6 +250,32 @@ fn view_as_real(call: &KernelCall<'_>) -> Result<()> {
         size,
         call.threads(),
     )
+}
+
+/// Complex numbers of their parts.
+fn complex(call: &KernelCall<'_>) -> Result<()> {
+    let parts = [call.tensor(0)?, call.tensor(1)?];
+    let sizes = broadcast_shapes(parts[0].sizes(), parts[1].sizes())?;
+    let mut out = call.output(2, &sizes)?;
+    let dtype = parts[0].dtype();
+    ensure!(
+        dtype == parts[1].dtype()
+            && dtype.is_float()
+            && out.dtype().is_complex()
+            && out.dtype().size() == 2 * dtype.size(),
+        InvalidInput,
+        "parts of type {dtype} and {} are not those of {}",
+        parts[1].dtype(),
+        out.dtype()
+    );
+    let whole = Layout::of_output(&out)?.halved()?;
+    for (half, part) in parts.iter().enumerate() {
+        let to = whole.select(sizes.len(), half);
+        let from = Layout::of(part)?.broadcast(&sizes)?;
+        let (target, source) = (out.bytes_mut(), part.bytes());
+        copy_bytes(target, &to, source, &from, dtype.size(), call.threads())?;
+    }
+    Ok(())
 }
 
 fn permute(call: &KernelCall<'_>) -> Result<()> {

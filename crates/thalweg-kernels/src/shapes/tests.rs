@@ -1,4 +1,4 @@
-use thalweg_core::{Argument, Bool, DType, Element, KernelRegistry, Result, Tensor};
+use thalweg_core::{Argument, Bool, Complex32, DType, Element, KernelRegistry, Result, Tensor};
 
 fn run(operator: &str, arguments: Vec<Argument>) -> Result<Vec<Argument>> {
     let mut registry = KernelRegistry::new();
@@ -380,4 +380,20 @@ fn each_matrix_of_several_has_its_triangle() {
     let arguments = vec![channels_last(&[1, 2, 2, 2]).into(), 0.into()];
     let (_, data) = result_in::<f32>("aten::tril.out", arguments, out).unwrap();
     assert_eq!(data, [0.0, 0.0, 2.0, 3.0, 4.0, 0.0, 6.0, 7.0]);
+}
+
+#[test]
+fn complex_numbers_are_made_of_parts_that_broadcast() {
+    let real = Tensor::from_slice(&[1f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap();
+    let imaginary = Tensor::from_slice(&[-1f32, 5.0], &[2]).unwrap();
+    let out = || Tensor::zeros(DType::ComplexF32, &[0, 0]).unwrap();
+    let arguments = vec![real.clone().into(), imaginary.into(), out().into()];
+    let results = run("aten::complex.out", arguments).unwrap();
+    let numbers = results[2].tensor().unwrap().data::<Complex32>().unwrap();
+    let expected = [(1.0, -1.0), (2.0, 5.0), (3.0, -1.0), (4.0, 5.0)];
+    assert_eq!(numbers, expected.map(|(re, im)| Complex32::new(re, im)));
+    let wrong = Tensor::from_slice(&[1f64; 4], &[2, 2]).unwrap();
+    let arguments = vec![real.into(), wrong.into(), out().into()];
+    let message = run("aten::complex.out", arguments).unwrap_err().to_string();
+    assert!(message.contains("f32 and f64"), "{message}");
 }

@@ -114,7 +114,9 @@ fn rounded(row: &[f32]) -> Vec<f64> {
     let inverse = f64::from((1.0 / (f64::from(scale) + 1e-16)) as f32);
     let integer = |x: f32| ((f64::from(x) * inverse + zero_point) as f32).round_ties_even();
     let scale = f64::from(scale);
-    let clamped = row.iter().map(|&x| f64::from(integer(x).clamp(-128.0, 127.0)));
+    let clamped = row
+        .iter()
+        .map(|&x| f64::from(integer(x).clamp(-128.0, 127.0)));
     clamped.map(|x| (x - zero_point) * scale).collect()
 }
 

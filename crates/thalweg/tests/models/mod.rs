@@ -14,9 +14,15 @@ pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
 }
 
-/// The files of every program, by the program's name: those in folders and those in the archive.
-pub(crate) fn all() -> BTreeMap<String, BTreeMap<String, Vec<u8>>> {
-    let mut programs = archived();
+/// The files of a program, by their names.
+pub(crate) type Files = BTreeMap<String, Vec<u8>>;
+
+/// The files of every program, by the program's name: those in folders and those in archives.
+pub(crate) fn all() -> BTreeMap<String, Files> {
+    let mut programs = BTreeMap::new();
+    for archive in ["models.tar.xz", "families.tar.xz"] {
+        programs.extend(archived(archive));
+    }
     for folder in std::fs::read_dir(fixtures()).unwrap() {
         let folder = folder.unwrap().path();
         if folder.is_dir() {
@@ -32,10 +38,10 @@ pub(crate) fn all() -> BTreeMap<String, BTreeMap<String, Vec<u8>>> {
     programs
 }
 
-fn archived() -> BTreeMap<String, BTreeMap<String, Vec<u8>>> {
-    let archive = std::fs::File::open(fixtures().join("models.tar.xz")).unwrap();
+fn archived(name: &str) -> BTreeMap<String, Files> {
+    let archive = std::fs::File::open(fixtures().join(name)).unwrap();
     let reader = lzma_rust2::XzReader::new(std::io::BufReader::new(archive), true);
-    let mut programs = BTreeMap::<String, BTreeMap<_, _>>::new();
+    let mut programs = BTreeMap::<String, Files>::new();
     for entry in tar::Archive::new(reader).entries().unwrap() {
         let mut entry = entry.unwrap();
         let path = entry.path().unwrap().into_owned();
