@@ -319,7 +319,7 @@ impl Probe {
 /// type is the other input, or the output.
 fn with_packed_weights(operator: &str, dtype: DType) -> Option<Vec<Argument>> {
     let name = operator.strip_suffix(".out")?;
-    let bits = name.chars().find(char::is_ascii_digit);
+    let bits = name.chars().rev().find(char::is_ascii_digit);
     let bits = bits.and_then(|digit| digit.to_digit(10)).unwrap_or(4) as i32;
     let zeros = |dtype, sizes: &[usize]| Argument::from(Tensor::zeros(dtype, sizes).unwrap());
     let packed = |header: &[i32], len: usize| {

@@ -28,7 +28,7 @@ fn programs_of_random_operators_have_exact_answers_however_they_are_loaded() {
             load(LoadOptions::new().constants_in_calls(true)),
         ];
         absorbed += count(&programs[0], How::Absorbed);
-        folded += count(&programs[0], How::Constant);
+        folded += count(&programs[0], How::Known);
         for (which, program) in programs.iter().enumerate() {
             let mut method = program.method("forward").unwrap();
             for call in 0..3 {
