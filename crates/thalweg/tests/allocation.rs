@@ -30,9 +30,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Models that use the crate `gemm`: for products of 16-bit types, and of fewer than four rows whose
-/// right side is a batch or changes.
-const GEMM: [&str; 3] = ["lstm", "mlp_bf16", "mlp_f16"];
+/// Models that use the crate `gemm`: for products of 16-bit types, of fewer than four rows whose right side
+/// is a batch or changes, and in attention to a cache.
+const GEMM: [&str; 4] = ["attention_cache", "lstm", "mlp_bf16", "mlp_f16"];
 
 #[test]
 fn calls_of_models_on_static_shapes_allocate_nothing() {

@@ -42,7 +42,7 @@ fn linear(call: &KernelCall<'_>, bits: usize) -> Result<()> {
     let input = laid_out::<f32>(call, input, identity_order(2)?)?;
     let input = Quantized::new(call, input, &weights)?;
     let results = call.temporary::<f32>(rows.saturating_mul(weights.count() * COLUMNS))?;
-    let scratch = call.temporary::<i8>(weights.scratch_len(call.threads()))?;
+    let scratch = call.temporary::<i16>(weights.scratch_len(call.threads()))?;
     let (work, piece) = (input.values.len().saturating_mul(outputs), rows * COLUMNS);
     for_each_chunk_with(
         call.threads(),
@@ -62,89 +62,96 @@ fn linear(call: &KernelCall<'_>, bits: usize) -> Result<()> {
     write_strips::<COLUMNS>(call, &mut out, results)
 }
 
-/// Rows of floats as integers of 8 bits, which stand for `(integer - zero point) * scale`.
+/// Rows of floats as integers of 8 bits, less a zero point: they are to be multiplied with a scale.
 struct Quantized<'a> {
-    values: &'a [i8],
+    values: &'a [i16],
+    scales: &'a [f32],
     inputs: usize,
     group: usize,
-    scales: &'a [f32],
-    zero_points: &'a [i32],
-    /// Of the integers of each group; none where weights have no zero points.
-    sums: &'a [i32],
 }
 
 impl<'a> Quantized<'a> {
     fn new(call: &'a KernelCall<'_>, data: &[f32], weights: &Strips<'_>) -> Result<Self> {
         let (inputs, group) = (weights.inputs, weights.group);
-        let rows = data.len() / inputs;
-        let values = call.temporary::<i8>(data.len())?;
-        let scales = call.temporary::<f32>(rows)?;
-        let zero_points = call.temporary::<i32>(rows)?;
-        let sums = if weights.has_zero_points {
-            call.temporary::<i32>(data.len() / group)?
-        } else {
-            &mut []
-        };
-        let parameters = scales.iter_mut().zip(zero_points.iter_mut());
-        let targets = values.chunks_exact_mut(inputs).zip(parameters);
-        for (row, (target, (scale, zero_point))) in data.chunks_exact(inputs).zip(targets) {
-            (*scale, *zero_point) = vectorized(
+        let values = call.temporary::<i16>(data.len())?;
+        let scales = call.temporary::<f32>(data.len() / inputs)?;
+        let targets = values.chunks_exact_mut(inputs).zip(scales.iter_mut());
+        for (row, (target, scale)) in data.chunks_exact(inputs).zip(targets) {
+            *scale = vectorized(
                 #[inline(always)]
                 || quantize(row, target),
             );
         }
-        for (sum, values) in sums.iter_mut().zip(values.chunks_exact(group)) {
-            *sum = values.iter().copied().map(i32::from).sum();
-        }
         Ok(Self {
             values,
+            scales,
             inputs,
             group,
-            scales,
-            zero_points,
-            sums,
         })
     }
 
     /// The products of all rows with eight columns. `columns` is memory for their integers.
     #[inline(always)]
-    fn multiply(&self, strip: &Strip<'_>, columns: &mut [i8], out: &mut [f32]) {
+    fn multiply(&self, strip: &Strip<'_>, columns: &mut [i16], out: &mut [f32]) {
         let (inputs, size) = (self.inputs, self.group);
         strip.for_each_run(
             #[inline(always)]
-            |column, row, run| columns[column * inputs + row..][..RUN].copy_from_slice(run),
-        );
-        let groups = inputs / size;
-        let rows = self.values.chunks_exact(inputs);
-        for (row, (values, out)) in rows.zip(out.as_chunks_mut::<COLUMNS>().0).enumerate() {
-            let (scale, zero_point) = (self.scales[row], i64::from(self.zero_points[row]));
-            let columns = columns.chunks_exact(inputs);
-            for (column, (out, weights)) in out.iter_mut().zip(columns).enumerate() {
-                let mut total = 0.0;
-                let parts = values.chunks_exact(size).zip(weights.chunks_exact(size));
-                for (group, (values, weights)) in parts.enumerate() {
-                    let products = values.iter().zip(weights);
-                    let product: i32 = products.map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
-                    let weight_zero = i64::from(strip.zero_point(group, column));
-                    let sum = self.sums.get(row * groups + group).copied().unwrap_or(0);
-                    let exact = i64::from(product)
-                        - zero_point * i64::from(strip.sum(group, column))
-                        - weight_zero * i64::from(sum)
-                        + size as i64 * weight_zero * zero_point;
-                    total += strip.scale(group, column) * scale * exact as f32;
+            |column, row, run| {
+                // What is not one of torchao's zero points, which have 8 bits, wraps.
+                let zero_point = strip.zero_point(row / size, column) as i8;
+                let target = &mut columns[column * inputs + row..][..RUN];
+                for (target, &value) in target.iter_mut().zip(run) {
+                    *target = i16::from(value) - i16::from(zero_point);
                 }
-                *out = total + strip.bias(column);
+            },
+        );
+        let rows = self.values.chunks_exact(inputs).zip(self.scales);
+        for ((row, scale), out) in rows.zip(out.as_chunks_mut::<COLUMNS>().0) {
+            let mut totals = [[0f32; LANES]; COLUMNS];
+            for (group, row) in row.chunks_exact(size).enumerate() {
+                let scales = strip.scales(group);
+                for (column, totals) in totals.iter_mut().enumerate() {
+                    let weights = &columns[column * inputs + group * size..][..size];
+                    let products = products(row, weights);
+                    for (total, product) in totals.iter_mut().zip(products) {
+                        *total += scales[column] * product as f32;
+                    }
+                }
+            }
+            for (column, (out, totals)) in out.iter_mut().zip(&totals).enumerate() {
+                *out = totals.iter().sum::<f32>() * scale + strip.bias(column);
             }
         }
     }
 }
 
-/// Quantizes a row, and returns its scale and its zero point.
+/// Parts of a sum, as many as fill the machine's vectors.
+const LANES: usize = 8;
+
+/// What a vector of pairs has.
+const PAIRS: usize = 2 * LANES;
+
+/// The sum of the products of a group, in parts. Pairs are summed first, which machines do at once.
+#[inline(always)]
+fn products(a: &[i16], b: &[i16]) -> [i32; LANES] {
+    let mut lanes = [0; LANES];
+    let (a, b) = (a.as_chunks::<PAIRS>().0, b.as_chunks::<PAIRS>().0);
+    for (a, b) in a.iter().zip(b) {
+        for (lane, sum) in lanes.iter_mut().enumerate() {
+            let first = i32::from(a[2 * lane]) * i32::from(b[2 * lane]);
+            let second = i32::from(a[2 * lane + 1]) * i32::from(b[2 * lane + 1]);
+            *sum += first + second;
+        }
+    }
+    lanes
+}
+
+/// Quantizes a row, and returns its scale.
 ///
 /// The range has zero in it, as torchao defines it. Its kernel leaves zero out, which overflows the zero
 /// point where all elements have the same sign, and makes nothing of a row whose elements are all equal.
 #[inline(always)]
-fn quantize(row: &[f32], target: &mut [i8]) -> (f32, i32) {
+fn quantize(row: &[f32], target: &mut [i16]) -> f32 {
     const LOWEST: f32 = i8::MIN as f32;
     const HIGHEST: f32 = i8::MAX as f32;
     const HIGHEST_STEP: f32 = HIGHEST - LOWEST;
@@ -157,14 +164,14 @@ fn quantize(row: &[f32], target: &mut [i8]) -> (f32, i32) {
     let scale = (max - min) / HIGHEST_STEP;
     if scale == 0.0 || is_nan || scale.is_infinite() {
         target.fill(0);
-        return (if is_nan { f32::NAN } else { scale }, 0);
+        return if is_nan { f32::NAN } else { scale };
     }
     let zero_point = (LOWEST - (min / scale).round()).clamp(LOWEST, HIGHEST);
     let inverse = (1.0 / (f64::from(scale) + 1e-16)) as f32;
     for (target, &x) in target.iter_mut().zip(row) {
         // As one operation that rounds once.
         let value = f64::from(x) * f64::from(inverse) + f64::from(zero_point);
-        *target = round(value as f32).clamp(LOWEST, HIGHEST) as i8;
+        *target = (round(value as f32).clamp(LOWEST, HIGHEST) - zero_point) as i16;
     }
-    (scale, zero_point as i32)
+    scale
 }

@@ -23,8 +23,8 @@ pub(super) const RUN: usize = 8;
 /// Bytes of a number for each column.
 const NUMBERS: usize = COLUMNS * 4;
 
-/// Sums of a group stay below 2^31.
-const LARGEST_GROUP: usize = 1 << 16;
+/// Sums of a group, of products of integers up to 255, stay below 2^31.
+const LARGEST_GROUP: usize = 1 << 15;
 
 /// Packed weights of a linear layer with `inputs` rows and `outputs` columns.
 #[derive(Clone, Copy, Debug)]
@@ -216,15 +216,17 @@ impl Strip<'_> {
         );
     }
 
+    /// The scales of all columns in a group.
+    #[inline(always)]
+    pub(super) fn scales(&self, group: usize) -> [f32; COLUMNS] {
+        let tiles = self.weights.group / TILE * self.weights.tile_bytes;
+        let numbers = self.group(group)[tiles..].as_chunks().0;
+        std::array::from_fn(|column| f32::from_le_bytes(numbers[column]))
+    }
+
     #[inline(always)]
     pub(super) fn scale(&self, group: usize, column: usize) -> f32 {
         f32::from_le_bytes(self.number(group, 0, column))
-    }
-
-    /// The sum of the integers of a column in a group.
-    #[inline(always)]
-    pub(super) fn sum(&self, group: usize, column: usize) -> i32 {
-        i32::from_le_bytes(self.number(group, 1, column))
     }
 
     #[inline(always)]
