@@ -220,7 +220,7 @@ impl Recipe {
         }
         let reads = |(_, (_, arguments)): &(usize, &(Step, Vec<usize>))| arguments.contains(&value);
         let steps = self.steps.iter().enumerate();
-        steps.filter(reads).map(|(at, _)| at).last().unwrap_or(0)
+        steps.rev().find(reads).map_or(0, |(at, _)| at)
     }
 }
 
@@ -345,7 +345,7 @@ impl Step {
                 line.into_iter().fold(f32::NEG_INFINITY, f32::max)
             }),
             Self::Product => each(&|place| {
-                let terms = (0..x.sizes[1]);
+                let terms = 0..x.sizes[1];
                 terms
                     .map(|k| x.at(&[place[0], k]) * parts[1].at(&[k, place[1]]))
                     .sum()
