@@ -25,6 +25,8 @@ pub struct Kernel {
     moves: Option<MovesFn>,
     prepare: Option<PrepareFn>,
     offer: Option<PrepareFn>,
+    offer_converts: bool,
+    order: Option<OrderFn>,
     absorb: Option<AbsorbFn>,
     pure: bool,
 }
@@ -32,6 +34,24 @@ pub struct Kernel {
 /// Says of a call whether all that the operator does is to move whole ranges of its arguments'
 /// memory to its output, without a look at it.
 pub type MovesFn = fn(&StaticCall<'_>) -> Option<Moved>;
+
+/// Says of a call how the operator goes about the order of dimensions in its tensors; see
+/// [`Kernel::with_order`].
+pub type OrderFn = fn(&StaticCall<'_>) -> Option<Order>;
+
+/// How an operator goes about the order of dimensions in tensors of images, or of what has another
+/// number of dimensions behind its batch and channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// It works on each element by itself, as fast in any order as long as all tensors have the same
+    /// one.
+    Alike,
+    /// Its first argument and what it writes may each have channels first or last, and it is as fast
+    /// with either.
+    Any,
+    /// The same, and it is faster with channels last.
+    ChannelsLast,
+}
 
 /// What an operator moves. Nothing is moved if types differ, or orders of dimensions that are not
 /// the logical ones; that is checked for all.
@@ -79,6 +99,8 @@ impl Kernel {
             moves: None,
             prepare: None,
             offer: None,
+            offer_converts: false,
+            order: None,
             absorb: None,
             pure: false,
         })
@@ -110,6 +132,25 @@ impl Kernel {
     #[must_use]
     pub fn with_offer(mut self, offer: PrepareFn) -> Self {
         self.offer = Some(offer);
+        self
+    }
+
+    /// As [`with_offer`](Self::with_offer), for an operator that writes another type than it reads. Who
+    /// takes the offer has to know by what is offered which type that is.
+    #[must_use]
+    pub fn with_converting_offer(self, offer: PrepareFn) -> Self {
+        Self {
+            offer_converts: true,
+            ..self.with_offer(offer)
+        }
+    }
+
+    /// Adds that the operator's results do not depend on the order in which its tensors' dimensions lie
+    /// in memory, and which order it would like: `order` says so for a call. `None`: not of this one.
+    /// Where only such operators look at a tensor, its order may be another one than planned.
+    #[must_use]
+    pub fn with_order(mut self, order: OrderFn) -> Self {
+        self.order = Some(order);
         self
     }
 
@@ -153,6 +194,15 @@ impl Kernel {
 
     pub(crate) fn offer(&self, arguments: &Preparation<'_>) -> Result<Option<Prepared>> {
         self.offer.map_or(Ok(None), |offer| offer(arguments))
+    }
+
+    pub(crate) fn offer_converts(&self) -> bool {
+        self.offer_converts
+    }
+
+    /// How a call goes about the order of dimensions, if it says so.
+    pub(crate) fn order(&self, call: &StaticCall<'_>) -> Option<Order> {
+        self.order.and_then(|order| order(call))
     }
 
     pub(crate) fn absorbs(&self) -> bool {
@@ -245,6 +295,14 @@ impl<'p> StaticCall<'p> {
     pub fn int(&self, position: usize) -> Option<i64> {
         match self.value(position)? {
             PlannedValue::Scalar(Some(Scalar::Int(value))) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// A truth value that neither an instruction nor a caller changes.
+    pub fn bool(&self, position: usize) -> Option<bool> {
+        match self.value(position)? {
+            PlannedValue::Scalar(Some(Scalar::Bool(value))) => Some(*value),
             _ => None,
         }
     }
@@ -368,6 +426,23 @@ impl KernelRegistry {
     pub fn set_offer(&mut self, operator: &str, offer: PrepareFn) {
         if let Some(kernel) = self.kernels.get_mut(operator) {
             kernel.offer = Some(offer);
+            kernel.offer_converts = false;
+        }
+    }
+
+    /// As [`set_offer`](Self::set_offer); see [`Kernel::with_converting_offer`].
+    pub fn set_converting_offer(&mut self, operator: &str, offer: PrepareFn) {
+        if let Some(kernel) = self.kernels.get_mut(operator) {
+            kernel.offer = Some(offer);
+            kernel.offer_converts = true;
+        }
+    }
+
+    /// Adds to an operator how it goes about the order of dimensions; see [`Kernel::with_order`].
+    /// Nothing if there is no such operator.
+    pub fn set_order(&mut self, operator: &str, order: OrderFn) {
+        if let Some(kernel) = self.kernels.get_mut(operator) {
+            kernel.order = Some(order);
         }
     }
 

@@ -50,7 +50,9 @@ pub use error::{Error, ErrorKind, Place, Result};
 pub use half::{bf16, f16};
 pub use info::{MethodInfo, ShapeKind, TensorInfo, ValueInfo};
 pub use invoke::Argument;
-pub use kernel::{Kernel, KernelCall, KernelFn, KernelRegistry, Moved, MovesFn, StaticCall};
+pub use kernel::{
+    Kernel, KernelCall, KernelFn, KernelRegistry, Moved, MovesFn, Order, OrderFn, StaticCall,
+};
 pub use link::{BroughtTo, How, KeptInfo, Missing, Schedule, ScheduledStep};
 pub use memory::{Arguments, TensorList};
 pub use method::{Method, MethodOptions, Outputs};
@@ -59,7 +61,7 @@ pub use num_complex::{Complex32, Complex64};
 #[doc(hidden)]
 pub use omit::{Omission, Rule, omit};
 pub use options::{BackendOptions, GraphUse, LoadOptions, OptionValue, RunOptions};
-pub use preparation::{AbsorbFn, Preparation, PrepareFn, Prepared};
+pub use preparation::{AbsorbFn, Preparation, PrepareFn, Prepared, Shape};
 pub use profile::{DelegateKey, Pins, Profile};
 pub use program::Program;
 pub use runtime::{DeviceSource, Runtime, RuntimeBuilder};

@@ -16,6 +16,7 @@ pub struct LoadOptions {
     pub(crate) every_copy: bool,
     pub(crate) constants_in_calls: bool,
     pub(crate) separate_instructions: bool,
+    pub(crate) planned_orders: bool,
     pub(crate) profile: Profile,
     pub(crate) backend_options: BackendOptions,
     pub(crate) trace: Option<Trace>,
@@ -30,6 +31,7 @@ impl LoadOptions {
             every_copy: false,
             constants_in_calls: false,
             separate_instructions: false,
+            planned_orders: false,
             profile: Profile::Automatic,
             backend_options: BackendOptions::default(),
             trace: None,
@@ -72,6 +74,14 @@ impl LoadOptions {
     /// is for finding out by how much, and for having the time of each operator in measurements.
     pub fn separate_instructions(mut self, separate_instructions: bool) -> Self {
         self.separate_instructions = separate_instructions;
+        self
+    }
+
+    /// Keeps the dimensions of all tensors in the order in memory that the program plans, rather than
+    /// putting channels last where nobody can tell but operators that are faster so. Answers differ by
+    /// what the order of sums makes of them; this is for finding out by how much.
+    pub fn planned_orders(mut self, planned_orders: bool) -> Self {
+        self.planned_orders = planned_orders;
         self
     }
 

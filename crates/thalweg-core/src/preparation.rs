@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Result, Scalar, TensorView};
+use crate::{DType, Result, Scalar, TensorView};
 
 /// What a kernel has prepared for an instruction: anything that its calls can look at, such as
 /// weights in the order in which a product reads them. All instances of a method share it.
@@ -51,7 +51,31 @@ pub(crate) enum Known<'p> {
     /// It is absent.
     Absent,
     Scalar(Scalar),
+    Ints(Arc<[i64]>),
+    /// A tensor whose elements are not known.
+    Shape(Shape<'p>),
     Tensor(TensorView<'p>),
+}
+
+/// What is known of a tensor whose shape does not change, but its elements do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape<'p> {
+    /// The element type.
+    pub dtype: DType,
+    /// How large each dimension is.
+    pub sizes: &'p [usize],
+    /// The dimensions as they lie in memory, the outermost first.
+    pub dim_order: &'p [u8],
+}
+
+impl Shape<'_> {
+    fn identity(&self) -> impl Iterator<Item = usize> {
+        let start = [self.dtype as usize, self.sizes.len()].into_iter();
+        let sizes = self.sizes.iter().copied();
+        start
+            .chain(sizes)
+            .chain(self.dim_order.iter().map(|&dim| usize::from(dim)))
+    }
 }
 
 impl Known<'_> {
@@ -68,13 +92,28 @@ impl Known<'_> {
                 };
                 vec![kind, bits as usize, (bits >> 32) as usize]
             }
+            Self::Ints(list) => {
+                let parts = list
+                    .iter()
+                    .flat_map(|&x| [x as usize, ((x as u64) >> 32) as usize]);
+                [5, list.len()].into_iter().chain(parts).collect()
+            }
+            Self::Shape(shape) => std::iter::once(6).chain(shape.identity()).collect(),
             Self::Tensor(tensor) => {
                 let place = tensor.bytes().as_ptr().addr();
-                let mut identity = vec![5, tensor.dtype() as usize, tensor.rank(), place];
-                identity.extend(tensor.sizes());
-                identity.extend(tensor.dim_order().iter().map(|&dim| usize::from(dim)));
-                identity
+                let shape = Shape::of(tensor);
+                [7, place].into_iter().chain(shape.identity()).collect()
             }
+        }
+    }
+}
+
+impl<'p> Shape<'p> {
+    fn of(tensor: &TensorView<'p>) -> Self {
+        Self {
+            dtype: tensor.dtype(),
+            sizes: tensor.sizes(),
+            dim_order: tensor.dim_order(),
         }
     }
 }
@@ -88,6 +127,23 @@ impl<'p> Preparation<'p> {
     pub fn tensor(&self, position: usize) -> Option<TensorView<'p>> {
         match self.arguments.get(position)? {
             Known::Tensor(tensor) => Some(*tensor),
+            _ => None,
+        }
+    }
+
+    /// The type, shape and order of the tensor at a position, if they do not change.
+    pub fn shape(&self, position: usize) -> Option<Shape<'p>> {
+        match self.arguments.get(position)? {
+            Known::Tensor(tensor) => Some(Shape::of(tensor)),
+            Known::Shape(shape) => Some(*shape),
+            _ => None,
+        }
+    }
+
+    /// The list of integers at a position, if none of them changes.
+    pub fn int_list(&self, position: usize) -> Option<&[i64]> {
+        match self.arguments.get(position)? {
+            Known::Ints(list) => Some(list),
             _ => None,
         }
     }

@@ -9,19 +9,20 @@
 //! whose memory the program may have planned for that very result. Such a result gets a place of its
 //! own, in an arena that is added to the plan.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use thalweg_format::Device as DeviceId;
 
 use super::Bytes;
 use super::accesses::{Access, accesses, is_alone, overlap, read_by};
+use super::known::Knowledge;
 use super::storages::Sources;
 use super::written::Written;
 use crate::memory::{StorageId, TensorId};
 use crate::plan::{MethodPlan, PlannedStorage, PlannedTensor, PlannedValue, Span, Step};
 use crate::preparation::Known;
-use crate::{Kernel, Preparation, Prepared, Result, TensorView, ValueId};
+use crate::{Kernel, Preparation, Prepared, Result, ValueId};
 
 /// How many instructions one can do the work of.
 const MOST: usize = 4;
@@ -62,13 +63,13 @@ impl Absorption {
         if !plan.steps.iter().any(takes_part) || plan.steps.iter().any(jumps) {
             return Ok(Self::none(plan));
         }
+        let written = Written::find(plan, kernels);
         let mut search = Search {
             plan,
             kernels,
             sources,
             room,
-            written: Written::find(plan, kernels),
-            moving: moving(plan, kernels),
+            knowledge: Knowledge::new(plan, kernels, &written),
             accesses: accesses(plan, kernels),
             changed: None,
             added: Added::default(),
@@ -89,9 +90,7 @@ struct Search<'a> {
     kernels: &'a [Kernel],
     sources: &'a Sources<'a>,
     room: usize,
-    written: Written,
-    /// Values that are other tensors, or elsewhere, at another time.
-    moving: HashSet<ValueId>,
+    knowledge: Knowledge<'a>,
     /// Of the plan as it was.
     accesses: Vec<Access>,
     changed: Option<MethodPlan>,
@@ -204,6 +203,7 @@ impl Search<'_> {
         let goes_on = kernel.offers()
             && matches!(first, Some(PlannedValue::Tensor(id)) if *id == source)
             && self.are_alike(source, tensor)
+            && (kernel.offer_converts() || self.tensor(source).dtype == self.tensor(tensor).dtype)
             && self.is_written_once(source, from)
             && self.is_written_once(tensor, step)
             && self.reads(source).eq([step])
@@ -225,7 +225,7 @@ impl Search<'_> {
         }))
     }
 
-    /// Whether two tensors have the same type, shape and order, and are both in arenas of the host.
+    /// Whether two tensors have the same shape and order, and are both in arenas of the host.
     fn are_alike(&self, a: TensorId, b: TensorId) -> bool {
         let [first, second] = [a, b].map(|id| self.tensor(id));
         let in_arena = |tensor: &PlannedTensor| {
@@ -235,7 +235,6 @@ impl Search<'_> {
                 && tensor.initial.is_none()
         };
         a != b
-            && first.dtype == second.dtype
             && first.sizes == second.sizes
             && first.dim_order == second.dim_order
             && first.dynamism == second.dynamism
@@ -370,7 +369,7 @@ impl Search<'_> {
     /// The bytes of each argument that is a constant tensor.
     fn constants(&self, arguments: &[ValueId]) -> Result<Vec<Option<Bytes>>> {
         let constant = |&value: &ValueId| {
-            if self.moving.contains(&value) || self.written.values.contains(&value) {
+            if !self.knowledge.is_fixed(value) {
                 return Ok(None);
             }
             let PlannedValue::Tensor(id) = self.plan.values[value.index()] else {
@@ -391,27 +390,8 @@ impl Search<'_> {
 
     fn known<'b>(&'b self, arguments: &[ValueId], bytes: &'b [Option<Bytes>]) -> Vec<Known<'b>> {
         let known = |(&value, bytes): (&ValueId, &'b Option<Bytes>)| {
-            if self.moving.contains(&value) || self.written.values.contains(&value) {
-                return Known::Nothing;
-            }
-            match (&self.plan.values[value.index()], bytes) {
-                (PlannedValue::Scalar(Some(value)), _) => Known::Scalar(*value),
-                (PlannedValue::Scalar(None), _) => Known::Absent,
-                (PlannedValue::Tensor(id), Some(bytes)) => {
-                    let tensor = self.tensor(*id);
-                    let end = tensor.offset.saturating_add(tensor.capacity);
-                    let Some(bytes) = bytes.get().get(tensor.offset..end) else {
-                        return Known::Nothing;
-                    };
-                    if tensor.dynamism != thalweg_format::ShapeDynamism::Static {
-                        return Known::Nothing;
-                    }
-                    let (dtype, sizes) = (tensor.dtype, &*tensor.sizes);
-                    TensorView::with_dim_order(dtype, sizes, &tensor.dim_order, bytes)
-                        .map_or(Known::Nothing, Known::Tensor)
-                }
-                _ => Known::Nothing,
-            }
+            let bytes = bytes.as_ref().map(Bytes::get);
+            self.knowledge.of(value, bytes)
         };
         arguments.iter().zip(bytes).map(known).collect()
     }
@@ -460,12 +440,4 @@ impl Added {
         });
         Some(start)
     }
-}
-
-fn moving(plan: &MethodPlan, kernels: &[Kernel]) -> HashSet<ValueId> {
-    let moved = plan.steps.iter().filter_map(|step| match step {
-        Step::Move { to, .. } => Some(*to),
-        _ => None,
-    });
-    moved.chain(super::steps::views(plan, kernels)).collect()
 }

@@ -8,6 +8,8 @@ mod accesses;
 mod check;
 mod constants;
 mod delegates;
+mod known;
+mod layouts;
 mod missing;
 mod prepared;
 mod residency;
@@ -179,6 +181,13 @@ impl LinkedMethod {
             let room = options.memory_limit - plan.arena_bytes();
             known = constants::compute(plan, &kernels, &sources, runtime.threads(), room)?;
             &known
+        };
+        let reordered;
+        let plan = if options.planned_orders {
+            plan
+        } else {
+            reordered = layouts::chosen(plan, &kernels);
+            &reordered
         };
         let absorption = if options.separate_instructions {
             Absorption::none(plan)

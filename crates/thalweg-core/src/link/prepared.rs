@@ -1,13 +1,12 @@
 //! What kernels prepare of their constant arguments, for all calls of a method.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use thalweg_format::ShapeDynamism;
-
+use super::known::Knowledge;
 use super::{LinkedStorage, Written};
 use crate::plan::{MethodPlan, PlannedValue, Step};
 use crate::preparation::Known;
-use crate::{Kernel, Preparation, Prepared, Result, TensorView, ValueId};
+use crate::{Kernel, Preparation, Prepared, Result, ValueId};
 
 /// For each instruction, what its kernel has prepared.
 pub(super) fn prepared(
@@ -17,40 +16,20 @@ pub(super) fn prepared(
     written: &Written,
     absorbed: &HashMap<usize, Prepared>,
 ) -> Result<Vec<Option<Prepared>>> {
-    // Values that are other tensors, or elsewhere, at another time.
-    let mut moving: HashSet<ValueId> = HashSet::new();
-    for step in &plan.steps {
-        if let Step::Move { to, .. } = step {
-            moving.insert(*to);
-        }
-    }
-    moving.extend(super::steps::views(plan, kernels));
+    let knowledge = Knowledge::new(plan, kernels, written);
     let known = |value: ValueId| {
-        if moving.contains(&value) || written.values.contains(&value) {
-            return Known::Nothing;
-        }
-        match &plan.values[value.index()] {
-            PlannedValue::Scalar(Some(value)) => Known::Scalar(*value),
-            PlannedValue::Scalar(None) => Known::Absent,
+        let bytes = match &plan.values[value.index()] {
             PlannedValue::Tensor(id) => {
                 let tensor = &plan.tensors[id.0 as usize];
-                let bytes = match &storages[tensor.storage.0 as usize] {
-                    LinkedStorage::Constant(bytes) => bytes.get(),
-                    LinkedStorage::Copied(block) => block.bytes(),
-                    _ => return Known::Nothing,
-                };
-                let end = tensor.offset.saturating_add(tensor.capacity);
-                match bytes.get(tensor.offset..end) {
-                    Some(bytes) if tensor.dynamism == ShapeDynamism::Static => {
-                        let sizes = &*tensor.sizes;
-                        TensorView::with_dim_order(tensor.dtype, sizes, &tensor.dim_order, bytes)
-                            .map_or(Known::Nothing, Known::Tensor)
-                    }
-                    _ => Known::Nothing,
+                match &storages[tensor.storage.0 as usize] {
+                    LinkedStorage::Constant(bytes) => Some(bytes.get()),
+                    LinkedStorage::Copied(block) => Some(block.bytes()),
+                    _ => None,
                 }
             }
-            _ => Known::Nothing,
-        }
+            _ => None,
+        };
+        knowledge.of(value, bytes)
     };
     let mut prepared = Vec::with_capacity(plan.steps.len());
     // Unrolled loops have the same instruction many times.
