@@ -446,6 +446,13 @@ impl KernelRegistry {
         }
     }
 
+    /// Adds to all operators that are there how they go about the order of dimensions; see
+    /// [`Kernel::with_order`].
+    pub fn set_all_orders(&mut self, order: OrderFn) {
+        let kernels = self.kernels.values_mut();
+        kernels.for_each(|kernel| kernel.order = Some(order));
+    }
+
     /// Adds to an operator that it can do the work of others; see [`Kernel::with_absorption`]. Nothing
     /// if there is no such operator.
     pub fn set_absorption(&mut self, operator: &str, absorb: AbsorbFn) {

@@ -4,12 +4,18 @@
 
 use thalweg_core::Prepared;
 
+use crate::quantized::{Dequantizing, Quantizing};
+
 /// What becomes of each element, in f32.
 pub(crate) enum Following {
     /// `x * scale + shift`, with numbers for each channel, the second dimension.
     Channels { scales: Vec<f64>, shifts: Vec<f64> },
     /// Not lower than the first and not higher than the second. What is not a number stays.
     Limits([f32; 2]),
+    /// The integer that stands for it. The result has another type.
+    Quantizing(Quantizing),
+    /// What an integer stands for.
+    Dequantizing(Dequantizing),
 }
 
 impl Following {

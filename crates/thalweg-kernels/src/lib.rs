@@ -17,7 +17,8 @@
 //! | `strided` | walking over several tensors at once, in runs |
 //! | `following` | what can be done to results while they are written |
 //! | `parallel` | sharing work among threads |
-//! | `vectors` | loops for the vectors that the machine has |
+//! | `vectors` | loops for the vectors that the machine has, found by the compiler |
+//! | `machine` | such vectors by name, for the innermost loops of products and convolutions |
 //! | `pointwise` | the loop of all element-by-element operators |
 //! | `reductions` | the loops of all reductions over dimensions |
 //!
@@ -45,6 +46,7 @@ mod gating;
 mod hadamard;
 mod indexing;
 mod layout;
+mod machine;
 mod moves;
 mod normalization;
 mod number;

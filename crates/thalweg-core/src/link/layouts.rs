@@ -19,15 +19,15 @@ use crate::memory::TensorId;
 use crate::plan::{MethodPlan, PlannedStorage, PlannedTensor, Step};
 use crate::{Kernel, ValueId, is_row_major};
 
-/// The plan with other orders, where that is better.
-pub(super) fn chosen(plan: &Arc<MethodPlan>, kernels: &[Kernel]) -> Arc<MethodPlan> {
+/// The plan with other orders, where that is better, and the number of tensors that have another one.
+pub(super) fn chosen(plan: &Arc<MethodPlan>, kernels: &[Kernel]) -> (Arc<MethodPlan>, usize) {
     let written = Written::find(plan, kernels);
     let orders = orders(plan, kernels, &written.values);
     let wishes = |order: &Option<Order>| *order == Some(Order::ChannelsLast);
     let jumps = |step: &Step| matches!(step, Step::JumpIfFalse { .. });
     // Where a method jumps, it is not known what was written before what is read.
     if !orders.iter().any(wishes) || plan.steps.iter().any(jumps) {
-        return plan.clone();
+        return (plan.clone(), 0);
     }
     let mut groups = Groups::new(plan, candidates(plan, kernels, &orders));
     for (index, order) in orders.iter().enumerate() {
@@ -43,15 +43,15 @@ pub(super) fn chosen(plan: &Arc<MethodPlan>, kernels: &[Kernel]) -> Arc<MethodPl
         }
     }
     let mut changed = (**plan).clone();
-    let mut any = false;
+    let mut count = 0;
     for index in 0..plan.tensors.len() {
         if groups.changes(index) {
             let tensor = &mut changed.tensors[index];
             tensor.dim_order = channels_last(tensor.sizes.len()).into();
-            any = true;
+            count += 1;
         }
     }
-    if any { Arc::new(changed) } else { plan.clone() }
+    (Arc::new(changed), count)
 }
 
 /// For each instruction, how its operator goes about orders.
@@ -104,11 +104,11 @@ fn candidates(plan: &MethodPlan, kernels: &[Kernel], orders: &[Option<Order>]) -
         if orders[index] == Some(Order::Alike) {
             continue;
         }
-        let writes = kernels[*operator as usize].signature().writes();
-        for (position, &value) in plan.arguments(*arguments).iter().enumerate().skip(1) {
-            if !writes.iter().any(|&write| usize::from(write) == position) {
-                elsewhere.extend(plan.tensors_of(value));
-            }
+        // Behind the parameters, what is written comes again as what is returned.
+        let parameters = kernels[*operator as usize].signature().parameters().iter();
+        let arguments = parameters.zip(plan.arguments(*arguments)).skip(1);
+        for (_, &value) in arguments.filter(|(parameter, _)| !parameter.written) {
+            elsewhere.extend(plan.tensors_of(value));
         }
     }
     let is_candidate = |index: usize, tensor: &PlannedTensor| {

@@ -50,6 +50,8 @@ pub(crate) struct LinkedMethod {
     pub(crate) kernels: Vec<Kernel>,
     /// By index of the plan's delegates.
     pub(crate) delegates: Vec<Arc<dyn Delegate>>,
+    /// How many tensors have their channels last, though the program plans them first.
+    pub(crate) reordered: usize,
     /// What there is to pin in the program.
     pub(crate) outline: Arc<Outline>,
     /// What there is to pin here.
@@ -182,13 +184,12 @@ impl LinkedMethod {
             known = constants::compute(plan, &kernels, &sources, runtime.threads(), room)?;
             &known
         };
-        let reordered;
-        let plan = if options.planned_orders {
-            plan
+        let (plan, reordered) = if options.planned_orders {
+            (plan.clone(), 0)
         } else {
-            reordered = layouts::chosen(plan, &kernels);
-            &reordered
+            layouts::chosen(plan, &kernels)
         };
+        let plan = &plan;
         let absorption = if options.separate_instructions {
             Absorption::none(plan)
         } else {
@@ -249,6 +250,7 @@ impl LinkedMethod {
             places,
             initial: sources.initial(plan)?,
             delegates,
+            reordered,
             outline: outline.clone(),
             profiled,
             profiles,

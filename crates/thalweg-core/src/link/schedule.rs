@@ -17,6 +17,8 @@ pub struct Schedule {
     pub kept: Vec<KeptInfo>,
     /// Bytes that an instance has on each device for what it computes with.
     pub device_bytes: Vec<(DeviceId, usize)>,
+    /// How many tensors have their channels last in memory, though the program plans them first.
+    pub reordered: usize,
 }
 
 /// An instruction.
@@ -158,6 +160,7 @@ impl LinkedMethod {
                 .collect(),
             kept: self.kept_info(),
             device_bytes: self.device_bytes(),
+            reordered: self.reordered,
         }
     }
 

@@ -1,12 +1,13 @@
 //! What is done to the results of a convolution while they are written: the work of the operators that
 //! follow it.
 
-use thalweg_core::{DType, KernelRegistry, Preparation, Prepared, Result, Scalar};
+use thalweg_core::{DType, Preparation, Prepared, Result, Scalar};
 
 use super::Compute;
 use crate::following::Following;
 use crate::ordering::ChannelOrder;
 use crate::parallel::for_each_chunk;
+use crate::quantized::Grid;
 use crate::vectors::vectorized;
 
 /// What is done, known when a method is linked.
@@ -16,6 +17,8 @@ pub(super) struct Finishing {
     pub(super) channels: Option<(Vec<f32>, Vec<f32>)>,
     /// The lowest and the highest result.
     pub(super) limits: Option<[f32; 2]>,
+    /// The numbers to which results are rounded at last.
+    pub(super) grid: Option<Grid>,
 }
 
 /// What is done to one channel.
@@ -25,12 +28,9 @@ pub(super) struct Finished<T> {
     limits: Option<[T; 2]>,
 }
 
-pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.set_absorption("aten::convolution.out", absorb);
-}
-
-/// Normalization, if all parameters are constants of f32, and limits.
-fn absorb(call: &Preparation<'_>, offers: &[Prepared]) -> Result<Option<Prepared>> {
+/// What to do for operators that follow: normalization, if all parameters are constants of f32, then
+/// limits, then quantizing and dequantizing. `None`: not all of that.
+pub(super) fn finishing(call: &Preparation<'_>, offers: &[Prepared]) -> Result<Option<Finishing>> {
     let (Some(weight), Some(Scalar::Bool(false))) = (call.tensor(1), call.scalar(6)) else {
         return Ok(None);
     };
@@ -39,11 +39,14 @@ fn absorb(call: &Preparation<'_>, offers: &[Prepared]) -> Result<Option<Prepared
         return Ok(None);
     }
     let mut finishing = Finishing::default();
+    let mut quantizing = None;
     for offer in offers {
         match offer.get::<Following>() {
             Some(Following::Channels { scales, shifts })
                 if finishing.channels.is_none()
                     && finishing.limits.is_none()
+                    && quantizing.is_none()
+                    && finishing.grid.is_none()
                     && scales.len() == channels =>
             {
                 let bias = match call.tensor(2) {
@@ -60,13 +63,27 @@ fn absorb(call: &Preparation<'_>, offers: &[Prepared]) -> Result<Option<Prepared
                 });
                 finishing.channels = Some(added.unzip());
             }
-            Some(Following::Limits(limits)) if finishing.limits.is_none() => {
+            Some(Following::Limits(limits))
+                if finishing.limits.is_none()
+                    && quantizing.is_none()
+                    && finishing.grid.is_none() =>
+            {
                 finishing.limits = Some(*limits);
+            }
+            Some(Following::Quantizing(how)) if finishing.grid.is_none() => {
+                quantizing = Some(*how);
+            }
+            Some(Following::Dequantizing(how)) => {
+                let Some(grid) = quantizing.take().and_then(|to| Grid::new(to, *how)) else {
+                    return Ok(None);
+                };
+                finishing.grid = Some(grid);
             }
             _ => return Ok(None),
         }
     }
-    Ok(Some(Prepared::new(finishing)))
+    // Results are not left as integers.
+    Ok(quantizing.is_none().then_some(finishing))
 }
 
 impl Finishing {
@@ -78,7 +95,25 @@ impl Finishing {
         }
     }
 
-    /// Goes over all results, where the loops that compute them do not do it.
+    /// Rounds results, all of them or a part. The last that is done to them.
+    pub(super) fn round<T: Compute>(&self, threads: usize, out: &mut [T]) -> Result<()> {
+        let (Some(grid), true) = (self.grid, T::DTYPE == DType::F32) else {
+            return Ok(());
+        };
+        let (work, len) = (out.len(), out.len().div_ceil(threads.max(1)));
+        for_each_chunk(
+            threads,
+            work,
+            bytemuck::cast_slice_mut(out),
+            len,
+            |_, out| {
+                grid.apply(out);
+                Ok(())
+            },
+        )
+    }
+
+    /// Normalizes and limits all results, where the loops that compute them do not do it.
     pub(super) fn apply<T: Compute>(
         &self,
         threads: usize,
@@ -86,7 +121,7 @@ impl Finishing {
         [channels, positions]: [usize; 2],
         out: &mut [T],
     ) -> Result<()> {
-        if out.is_empty() {
+        if out.is_empty() || (self.channels.is_none() && self.limits.is_none()) {
             return Ok(());
         }
         let work = out.len().saturating_mul(2);

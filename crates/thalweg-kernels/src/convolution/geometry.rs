@@ -2,14 +2,52 @@
 
 use std::ops::Range;
 
-use thalweg_core::{Dims, KernelCall, Result, bail, ensure};
+use thalweg_core::{Dims, KernelCall, Preparation, Result, Scalar, bail, ensure};
 
 use crate::ordering::ChannelOrder;
 
-/// Where the operator's parameters are among its arguments, from `stride` to `groups`.
+/// What an operator is told about its windows.
 #[derive(Clone, Copy)]
-pub(super) struct Positions {
-    pub(super) stride: usize,
+pub(super) struct Parameters<'a> {
+    /// Stride, padding, dilation, output padding.
+    pub(super) lists: [&'a [i64]; 4],
+    pub(super) transposed: bool,
+    pub(super) groups: i64,
+}
+
+impl<'a> Parameters<'a> {
+    /// Those of a call, from the stride at position `first` on.
+    pub(super) fn of_call(call: &'a KernelCall<'_>, first: usize) -> Result<Self> {
+        Ok(Self {
+            lists: [
+                call.int_list(first)?,
+                call.int_list(first + 1)?,
+                call.int_list(first + 2)?,
+                call.int_list(first + 4)?,
+            ],
+            transposed: call.bool(first + 3)?,
+            groups: call.int(first + 5)?,
+        })
+    }
+
+    /// The same, if none of them changes.
+    pub(super) fn known(call: &'a Preparation<'_>, first: usize) -> Option<Self> {
+        let (Some(Scalar::Bool(transposed)), Some(Scalar::Int(groups))) =
+            (call.scalar(first + 3), call.scalar(first + 5))
+        else {
+            return None;
+        };
+        Some(Self {
+            lists: [
+                call.int_list(first)?,
+                call.int_list(first + 1)?,
+                call.int_list(first + 2)?,
+                call.int_list(first + 4)?,
+            ],
+            transposed,
+            groups,
+        })
+    }
 }
 
 /// The shapes of a convolution, in up to three spatial dimensions (the leading ones are 1 where
@@ -40,13 +78,12 @@ pub(super) struct Side {
 }
 
 impl Geometry {
-    /// Reads the parameters and checks that they fit. The layouts are channels first.
-    pub(super) fn read(
-        call: &KernelCall<'_>,
-        at: Positions,
+    /// Checks that everything fits. The layouts are channels first.
+    pub(super) fn new(
+        parameters: &Parameters<'_>,
         input: &[usize],
         weight: &[usize],
-    ) -> Result<(Self, bool)> {
+    ) -> Result<Self> {
         let rank = input.len();
         ensure!(
             (3..=5).contains(&rank) && weight.len() == rank,
@@ -54,13 +91,13 @@ impl Geometry {
             "an input of shape {input:?} and a weight of shape {weight:?} do not make a \
              convolution in one to three dimensions"
         );
-        let first = at.stride;
-        let stride = spatial(call, first, rank - 2, 1)?;
-        let padding = spatial(call, first + 1, rank - 2, 0)?;
-        let dilation = spatial(call, first + 2, rank - 2, 1)?;
-        let transposed = call.bool(first + 3)?;
-        let output_padding = spatial(call, first + 4, rank - 2, 0)?;
-        let groups = call.int(first + 5)?;
+        let names = ["stride", "padding", "dilation", "output_padding"];
+        let spatial = |index: usize, default: usize| {
+            spatial(parameters.lists[index], names[index], rank - 2, default)
+        };
+        let (stride, padding) = (spatial(0, 1)?, spatial(1, 0)?);
+        let (dilation, output_padding) = (spatial(2, 1)?, spatial(3, 0)?);
+        let (transposed, groups) = (parameters.transposed, parameters.groups);
         let Some(groups) = usize::try_from(groups).ok().filter(|&groups| groups > 0) else {
             bail!(Operator, "there cannot be {groups} groups");
         };
@@ -123,7 +160,7 @@ impl Geometry {
             sizes,
             layout: ChannelOrder::First,
         };
-        let geometry = Self {
+        Ok(Self {
             batch: input[0],
             groups,
             large: side(large_channels, large),
@@ -132,8 +169,7 @@ impl Geometry {
             stride,
             padding,
             dilation,
-        };
-        Ok((geometry, transposed))
+        })
     }
 
     /// Channels of one group on the large and on the small side.
@@ -157,6 +193,16 @@ impl Geometry {
     /// Whether a window may reach beyond the large side.
     pub(super) fn is_padded(&self) -> bool {
         self.padding != [0; 3]
+    }
+
+    /// The taps along an axis whose large position exists, for a small position.
+    pub(super) fn taps_at(&self, axis: usize, index: usize) -> Range<usize> {
+        let (step, padding) = (self.dilation[axis], self.padding[axis]);
+        let origin = index * self.stride[axis];
+        let start = padding.saturating_sub(origin).div_ceil(step);
+        let behind = (self.large.sizes[axis] + padding).saturating_sub(origin);
+        let end = behind.div_ceil(step).min(self.kernel[axis]);
+        start.min(end)..end
     }
 
     /// Distance on the large side of positions that are neighbours on the small side.
@@ -238,26 +284,18 @@ impl Side {
 }
 
 /// A list of one number for each spatial dimension, or of one for all.
-fn spatial(
-    call: &KernelCall<'_>,
-    position: usize,
-    rank: usize,
-    default: usize,
-) -> Result<[usize; 3]> {
-    let list = call.int_list(position)?;
-    let name = || call.name(position);
+fn spatial(list: &[i64], name: &str, rank: usize, default: usize) -> Result<[usize; 3]> {
     ensure!(
         list.len() == rank || list.len() == 1,
         Operator,
-        "{}: {list:?} is not a list of {rank} numbers",
-        name()
+        "argument `{name}`: {list:?} is not a list of {rank} numbers"
     );
     let mut values = [default; 3];
     for (index, value) in values[3 - rank..].iter_mut().enumerate() {
         let number = list[if list.len() == 1 { 0 } else { index }];
         *value = match usize::try_from(number) {
             Ok(number) if number >= default && number <= u32::MAX as usize => number,
-            _ => bail!(Operator, "{}: {number} is out of range", name()),
+            _ => bail!(Operator, "argument `{name}`: {number} is out of range"),
         };
     }
     Ok(values)

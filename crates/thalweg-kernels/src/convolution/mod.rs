@@ -3,6 +3,10 @@
 //! All are products with a matrix of windows ([`columns`]), block by block; what has a window of
 //! one position needs no such matrix, and depthwise ones are summed tap by tap. 16-bit types are
 //! converted to f32 as a whole before, and back after.
+//!
+//! Ordinary ones of f32 with constant weights are made ready when a method is linked ([`planned`]). The
+//! linker puts channels last between them where it can, and then windows are read where they lie
+//! ([`windows`]), and depthwise ones work on vectors of channels ([`taps`]).
 
 mod columns;
 mod depthwise;
@@ -10,26 +14,38 @@ mod finishing;
 mod geometry;
 mod panels;
 mod passes;
+mod planned;
+#[cfg(test)]
+mod planned_tests;
+mod taps;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 use thalweg_core::{
-    DType, Dims, KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, ensure,
+    DType, Dims, KernelCall, KernelRegistry, Order, Result, TensorView, TensorViewMut, ensure,
 };
 
 use crate::dispatch::dispatch;
 use crate::float::{Float, Real, compute_into, widened};
 use crate::ordering::{ChannelOrder, fill_in_order, laid_out};
 use crate::products::Factor;
-use finishing::Finishing;
-use geometry::{Geometry, Positions};
+use geometry::{Geometry, Parameters};
+use planned::Planned;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
         "aten::convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, \
          SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, \
          SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
-        |call| dispatch!(call.output_dtype(9)?, float => T, { convolution::<T>(call) }),
+        |call| {
+            if let Some(planned) = call.prepared::<Planned>()
+                && planned.run(call)?
+            {
+                return Ok(());
+            }
+            dispatch!(call.output_dtype(9)?, float => T, { convolution::<T>(call) })
+        },
     )?;
     registry.register(
         "aten::convolution_backward.out(Tensor grad_output, Tensor input, Tensor weight, \
@@ -39,7 +55,11 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
          -> (Tensor(a!), Tensor(b!), Tensor(c!))",
         |call| dispatch!(call.tensor(0)?.dtype(), float => T, { backward::<T>(call) }),
     )?;
-    finishing::register(registry);
+    registry.set_order("aten::convolution.out", |call| {
+        let (weight, transposed) = (call.tensor(1)?.0, call.bool(6)?);
+        (weight == DType::F32 && !transposed).then_some(Order::ChannelsLast)
+    });
+    planned::register(registry);
     Ok(())
 }
 
@@ -51,9 +71,9 @@ impl Compute for f64 {}
 
 fn convolution<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> {
     let (input, weight, bias) = (call.tensor(0)?, call.tensor(1)?, call.optional_tensor(2)?);
-    let at = Positions { stride: 3 };
-    let (mut geometry, transposed) = Geometry::read(call, at, input.sizes(), weight.sizes())?;
-    let rank = input.rank();
+    let parameters = Parameters::of_call(call, 3)?;
+    let mut geometry = Geometry::new(&parameters, input.sizes(), weight.sizes())?;
+    let (transposed, rank) = (parameters.transposed, input.rank());
     let output = if transposed {
         geometry.large
     } else {
@@ -71,7 +91,7 @@ fn convolution<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> 
     }
     let mut out = call.output(9, &sizes)?;
     // What follows has the bias in what it adds, if it adds something.
-    let finishing = call.prepared::<Finishing>();
+    let finishing = call.prepared::<Planned>().map(|planned| &planned.finishing);
     let adds = finishing.is_some_and(|finishing| finishing.channels.is_some());
     let bias = match bias.filter(|_| !adds) {
         Some(bias) => Some(widened(call, bias.data::<T>()?)?),
@@ -105,17 +125,19 @@ fn convolution<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> 
         layout_out.dim_order(true, rank - 2),
         |out| {
             if transposed {
-                geometry.backward(call, data, weight, bias, out)
-            } else if depthwise {
-                geometry.forward_depthwise(call, data, weight, bias, finishing, out)
+                return geometry.backward(call, data, weight, bias, out);
+            }
+            if depthwise {
+                geometry.forward_depthwise(call, data, weight, bias, finishing, out)?;
             } else if let Some(float) = singles(data, weight, bias, &geometry) {
                 let (data, weight, bias) = float;
                 let out = bytemuck::cast_slice_mut(out);
-                geometry.forward_panels(call, data, weight, bias, finishing, out)
+                geometry.forward_panels(call, data, weight, bias, finishing, out)?;
             } else {
                 geometry.forward(call, data, weight, bias, out)?;
-                geometry.finish(call, finishing, out)
+                geometry.finish(call, finishing, out)?;
             }
+            finishing.map_or(Ok(()), |finishing| finishing.round(call.threads(), out))
         },
     )
 }
@@ -142,9 +164,9 @@ fn singles<'a, T: Compute>(
 
 fn backward<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> {
     let [gradient, input, weight] = [call.tensor(0)?, call.tensor(1)?, call.tensor(2)?];
-    let at = Positions { stride: 4 };
-    let (mut geometry, transposed) = Geometry::read(call, at, input.sizes(), weight.sizes())?;
-    let rank = input.rank();
+    let parameters = Parameters::of_call(call, 4)?;
+    let mut geometry = Geometry::new(&parameters, input.sizes(), weight.sizes())?;
+    let (transposed, rank) = (parameters.transposed, input.rank());
     let output = if transposed {
         geometry.large
     } else {

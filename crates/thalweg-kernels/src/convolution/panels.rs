@@ -11,7 +11,8 @@ use thalweg_core::{KernelCall, Result};
 
 use super::finishing::Finishing;
 use super::geometry::Geometry;
-use crate::products::{Add, Finish, Left, Machine, PARALLEL_SUMS, Scale};
+use crate::machine::Machine;
+use crate::products::{Add, Finish, Left, PARALLEL_SUMS, Places, Scale};
 
 /// How many elements of windows to have at a time: half of a usual second-level cache of one core.
 const BLOCK: usize = 1 << 16;
@@ -61,7 +62,7 @@ impl Geometry {
                 data: &weight[weight_at..],
                 rows: channels,
                 depth: window,
-                strides: [window, 1],
+                places: Places::Strides([window, 1]),
             };
             for start in (0..positions).step_by(together * width) {
                 let block = start..positions.min(start + together * width);

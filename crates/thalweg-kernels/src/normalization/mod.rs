@@ -7,7 +7,7 @@
 mod tests;
 
 use thalweg_core::{
-    DType, Dims, KernelCall, KernelRegistry, Preparation, Prepared, Result, TensorView,
+    DType, Dims, KernelCall, KernelRegistry, Order, Preparation, Prepared, Result, TensorView,
     TensorViewMut, bail, ensure, identity_order, numel,
 };
 
@@ -71,6 +71,9 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         },
     )?;
     registry.set_offer("aten::_native_batch_norm_legit_no_training.out", factors);
+    registry.set_order("aten::_native_batch_norm_legit_no_training.out", |_| {
+        Some(Order::Alike)
+    });
     Ok(())
 }
 

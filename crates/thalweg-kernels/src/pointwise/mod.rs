@@ -17,7 +17,7 @@ mod unary;
 mod tests;
 
 use thalweg_core::TensorViewMut;
-use thalweg_core::{DType, Dims, KernelCall, KernelRegistry, Result, Scalar, TensorView};
+use thalweg_core::{DType, Dims, KernelCall, KernelRegistry, Order, Result, Scalar, TensorView};
 
 use crate::broadcast::broadcast_shapes;
 use crate::cast::cast_scalar;
@@ -30,11 +30,14 @@ use chunks::{ChunkFn, Plain, Source, map, map_plain};
 pub(crate) use copies::copy_converted;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
-    arithmetic::register(registry)?;
-    comparison::register(registry)?;
-    copies::register(registry)?;
-    selection::register(registry)?;
-    unary::register(registry)
+    let mut own = KernelRegistry::new();
+    arithmetic::register(&mut own)?;
+    comparison::register(&mut own)?;
+    selection::register(&mut own)?;
+    unary::register(&mut own)?;
+    own.set_all_orders(|_| Some(Order::Alike));
+    registry.extend(own);
+    copies::register(registry)
 }
 
 /// An operand: a tensor, or a number that stands for one without dimensions.

@@ -7,7 +7,7 @@ mod volume_tests;
 mod window;
 
 use thalweg_core::{
-    DType, Dims, Element, KernelCall, KernelRegistry, Result, bail, bf16, ensure, f16, numel,
+    DType, Dims, Element, KernelCall, KernelRegistry, Order, Result, bail, bf16, ensure, f16, numel,
 };
 
 use crate::dispatch::dispatch;
@@ -67,8 +67,22 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "aten::_adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) \
          -> Tensor(a!)",
         |call| dispatch!(call.tensor(0)?.dtype(), float => T, { adaptive_avg_pool::<T>(call, 3) }),
-    )
+    )?;
+    for operator in [
+        "aten::max_pool2d_with_indices.out",
+        "aten::max_pool3d_with_indices.out",
+        "aten::avg_pool2d.out",
+        "aten::avg_pool3d.out",
+        "aten::_adaptive_avg_pool2d.out",
+        "aten::_adaptive_avg_pool3d.out",
+    ] {
+        registry.set_order(operator, |_| Some(Order::Any));
+    }
+    Ok(())
 }
+
+/// Channels whose largest elements are found at a time.
+const LANES: usize = 8;
 
 /// What a window can have a largest element of.
 trait Pooled: Element + PartialOrd {
@@ -211,7 +225,11 @@ impl<W: Fn(usize, usize) -> Taps + Sync> MaxPool<W> {
                     let size = self.volumes.positions().saturating_mul(channels);
                     let data = &data[index / (depth * height) * size..][..size];
                     let [z, y] = [index / height % depth, index % height];
-                    self.line((self.taps)(0, z), (self.taps)(1, y), data, out, indices);
+                    let [slice, row] = [(self.taps)(0, z), (self.taps)(1, y)];
+                    vectorized(
+                        #[inline(always)]
+                        || self.line(slice, row, data, out, indices),
+                    );
                     Ok(())
                 })
             }
@@ -345,6 +363,7 @@ impl<W: Fn(usize, usize) -> Taps + Sync> MaxPool<W> {
     }
 
     /// One line of all channels.
+    #[inline(always)]
     fn line<T: Pooled, I: Index>(
         &self,
         slice: Taps,
@@ -353,30 +372,54 @@ impl<W: Fn(usize, usize) -> Taps + Sync> MaxPool<W> {
         out: &mut [T],
         indices: &mut [I],
     ) {
-        let [_, height, width] = self.volumes.sizes;
         let channels = self.volumes.channels;
         let positions = out.chunks_exact_mut(channels);
         let index_positions = indices.chunks_exact_mut(channels);
         for (x, (out, indices)) in positions.zip(index_positions).enumerate() {
-            let column = (self.taps)(2, x);
-            let first = (slice.start * height + row.start) * width + column.start;
-            out.fill(T::LOWEST);
-            indices.fill(I::at(first));
-            for z in slice.indices() {
-                for y in row.indices() {
-                    for x in column.indices() {
-                        let at = (z * height + y) * width + x;
-                        let values = &data[at * channels..][..channels];
-                        for ((best, index), value) in out.iter_mut().zip(&mut *indices).zip(values)
-                        {
-                            let replaces = value.replaces(*best);
-                            *best = if replaces { *value } else { *best };
-                            *index = if replaces { I::at(at) } else { *index };
-                        }
-                    }
-                }
+            let taps = [slice, row, (self.taps)(2, x)];
+            let (blocks, rest) = out.as_chunks_mut::<LANES>();
+            let (index_blocks, index_rest) = indices.as_chunks_mut::<LANES>();
+            let from = blocks.len() * LANES;
+            for (block, (out, indices)) in blocks.iter_mut().zip(index_blocks).enumerate() {
+                (*out, *indices) = self.largest(taps, &data[block * LANES..]);
+            }
+            for (index, (out, at)) in rest.iter_mut().zip(index_rest).enumerate() {
+                ([*out], [*at]) = self.largest(taps, &data[from + index..]);
             }
         }
+    }
+
+    /// The largest of a window in some channels, the first of which `data` starts with.
+    #[inline(always)]
+    fn largest<T: Pooled, I: Index, const N: usize>(
+        &self,
+        [slice, row, column]: [Taps; 3],
+        data: &[T],
+    ) -> ([T; N], [I; N]) {
+        let [_, height, width] = self.volumes.sizes;
+        let channels = self.volumes.channels;
+        let first = (slice.start * height + row.start) * width + column.start;
+        let (mut best, mut at) = ([T::LOWEST; N], [I::at(first); N]);
+        let mut z = slice.start;
+        while z < slice.end {
+            let mut y = row.start;
+            while y < row.end {
+                let mut x = column.start;
+                while x < column.end {
+                    let position = (z * height + y) * width + x;
+                    let values = &data[position * channels..][..N];
+                    for lane in 0..N {
+                        let replaces = values[lane].replaces(best[lane]);
+                        best[lane] = if replaces { values[lane] } else { best[lane] };
+                        at[lane] = if replaces { I::at(position) } else { at[lane] };
+                    }
+                    x += column.step;
+                }
+                y += row.step;
+            }
+            z += slice.step;
+        }
+        (best, at)
     }
 }
 

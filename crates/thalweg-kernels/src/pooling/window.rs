@@ -220,8 +220,11 @@ impl Axis {
     /// The positions of the window at an output position.
     pub(super) fn taps(&self, index: usize) -> Taps {
         let origin = index * self.stride;
-        let skipped = self.padding.saturating_sub(origin).div_ceil(self.dilation);
-        let start = origin + skipped * self.dilation - self.padding;
+        // Most windows start within the input, and need no division.
+        let start = match self.padding.checked_sub(origin) {
+            None | Some(0) => origin - self.padding,
+            Some(before) => before.next_multiple_of(self.dilation) - before,
+        };
         let end = origin + (self.kernel - 1) * self.dilation + 1;
         Taps {
             start,

@@ -21,7 +21,7 @@ pub(crate) use factor::Factor;
 use gemm::PARALLEL_WORK;
 pub(crate) use gemm::{Matrix, MatrixMut, gemm};
 pub(crate) use packed::PackedRight;
-pub(crate) use tiles::{Add, Finish, Left, Machine, PARALLEL_SUMS, Scale};
+pub(crate) use tiles::{Add, Finish, Left, PARALLEL_SUMS, Places, Scale};
 
 use crate::copying::{copy, copy_elements};
 use crate::dispatch::dispatch;

@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use thalweg_core::{Result, bail};
 
 use super::gemm::{Matrix, MatrixMut, PARALLEL_WORK};
-use super::tiles::{Add, Finish, Left, Machine};
+use super::tiles::{Add, Finish, Left, Places};
+use crate::machine::Machine;
 
 /// A matrix that is packed as the right side of products, for as long as it lives.
 pub(crate) struct PackedRight {
@@ -26,7 +27,7 @@ impl PackedRight {
         Self::for_machine(Machine::best(), matrix)
     }
 
-    pub(super) fn for_machine(machine: Machine, matrix: Matrix<'_, f32>) -> Self {
+    pub(crate) fn for_machine(machine: Machine, matrix: Matrix<'_, f32>) -> Self {
         let (depth, columns) = (matrix.rows(), matrix.columns());
         let panel = machine.width() * depth;
         let len = columns.div_ceil(machine.width()) * panel;
@@ -62,16 +63,27 @@ impl PackedRight {
         finish: Finish<'_>,
         threads: usize,
     ) -> Result<()> {
-        if left.columns() != self.depth {
+        self.multiply_rows(out, stride, side(left), finish, threads)
+    }
+
+    /// The same, of a left side that need not be a matrix.
+    pub(crate) fn multiply_rows(
+        &self,
+        out: &mut [f32],
+        stride: usize,
+        left: Left<'_>,
+        finish: Finish<'_>,
+        threads: usize,
+    ) -> Result<()> {
+        if left.depth != self.depth {
             bail!(
                 Internal,
                 "a packed matrix of {} rows is multiplied by one of {} columns",
                 self.depth,
-                left.columns()
+                left.depth
             );
         }
         let right = bytemuck::cast_slice(&self.lines);
-        let left = side(left);
         let columns = self.columns;
         self.machine
             .multiply(out, stride, left, right, columns, finish, threads);
@@ -161,7 +173,7 @@ fn side(matrix: Matrix<'_, f32>) -> Left<'_> {
         data: matrix.data(),
         rows: matrix.rows(),
         depth: matrix.columns(),
-        strides: [matrix.row_stride(), matrix.column_stride()],
+        places: Places::Strides([matrix.row_stride(), matrix.column_stride()]),
     }
 }
 

@@ -10,22 +10,14 @@
 )]
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
-/// Which vector instructions tiles are computed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Machine {
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "aarch64")]
-    Neon,
-    /// What every machine has.
-    Any,
-}
+#[cfg(target_arch = "aarch64")]
+use crate::machine::float32x4_t;
+#[cfg(target_arch = "x86_64")]
+use crate::machine::{__m256, __m512};
+use crate::machine::{Four, Machine, NO_LIMITS, Vector};
 
 /// The left side and its shape.
 #[derive(Clone, Copy)]
@@ -33,8 +25,40 @@ pub(crate) struct Left<'a> {
     pub(crate) data: &'a [f32],
     pub(crate) rows: usize,
     pub(crate) depth: usize,
+    pub(crate) places: Places<'a>,
+}
+
+/// Where the elements of the left side are.
+#[derive(Clone, Copy)]
+pub(crate) enum Places<'a> {
     /// Distances of neighbours in a column, and in a row.
-    pub(crate) strides: [usize; 2],
+    Strides([usize; 2]),
+    /// What to add for the row, and for the place in the row: windows of an image.
+    Windows { rows: &'a [u32], columns: &'a [u32] },
+}
+
+impl Places<'_> {
+    /// Whether all elements of a side of this shape, which is not empty, are among the first `len`.
+    fn are_within(&self, [rows, depth]: [usize; 2], len: usize) -> bool {
+        let last = match self {
+            Self::Strides([row, column]) => {
+                let last = (rows - 1).checked_mul(*row);
+                let along = (depth - 1).checked_mul(*column);
+                last.zip(along).and_then(|(a, b)| a.checked_add(b))
+            }
+            Self::Windows {
+                rows: r,
+                columns: c,
+            } => {
+                let most = |numbers: &[u32], count: usize| {
+                    let numbers = numbers.get(..count)?;
+                    Some(numbers.iter().fold(0, |most, &x| most.max(x)) as usize)
+                };
+                most(r, rows).zip(most(c, depth)).map(|(a, b)| a + b)
+            }
+        };
+        last.is_some_and(|last| last < len)
+    }
 }
 
 /// What becomes of a sum: `scale * sum`, what is added to it, and limits.
@@ -85,36 +109,6 @@ const ROWS: usize = 8;
 const DEPTH: usize = 512;
 
 impl Machine {
-    /// The best that this machine has.
-    pub(crate) fn best() -> Self {
-        static BEST: OnceLock<Machine> = OnceLock::new();
-        *BEST.get_or_init(|| Self::all()[0])
-    }
-
-    /// All that this machine has, the best first.
-    pub(crate) fn all() -> Vec<Self> {
-        let mut all = Vec::new();
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx512f") {
-                all.push(Self::Avx512);
-            }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                all.push(Self::Avx2);
-            }
-        }
-        #[cfg(target_arch = "aarch64")]
-        if std::arch::is_aarch64_feature_detected!("neon") {
-            all.push(Self::Neon);
-        }
-        all.push(Self::Any);
-        all
-    }
-
-    fn is_here(self) -> bool {
-        self == Self::best() || Self::all().contains(&self)
-    }
-
     /// Columns of a panel.
     pub(crate) fn width(self) -> usize {
         match self {
@@ -156,10 +150,10 @@ impl Machine {
         };
         assert!(end([rows, columns], [stride, 1]).is_some_and(|end| end <= out.len()));
         assert!(columns <= stride || rows == 1, "rows of the result overlap");
-        assert!(
-            depth == 0
-                || end([rows, depth], left.strides).is_some_and(|end| end <= left.data.len())
-        );
+        let is_left_there = left
+            .places
+            .are_within([rows, depth.max(1)], left.data.len());
+        assert!(depth == 0 || is_left_there);
         let panels = columns.div_ceil(width);
         assert!(
             panels
@@ -178,7 +172,7 @@ impl Machine {
             out: out.as_mut_ptr(),
             stride,
             left: left.data.as_ptr(),
-            left_strides: left.strides,
+            places: left.places,
             rows,
             right: right.as_ptr(),
             depth,
@@ -216,33 +210,15 @@ impl Machine {
         unsafe {
             match self {
                 #[cfg(target_arch = "x86_64")]
-                Self::Avx512 => x86::avx512(work),
+                Self::Avx512 => avx512(work),
                 #[cfg(target_arch = "x86_64")]
-                Self::Avx2 => x86::avx2(work),
+                Self::Avx2 => avx2(work),
                 #[cfg(target_arch = "aarch64")]
-                Self::Neon => aarch64::neon(work),
+                Self::Neon => neon(work),
                 Self::Any => any(work),
             }
         }
     }
-}
-
-/// Some floats that one instruction works on.
-///
-/// # Safety
-/// Functions may only be called where the machine has the instructions; pointers must be good for
-/// [`LANES`](Vector::LANES) floats.
-unsafe trait Vector: Copy {
-    const LANES: usize;
-    /// Vectors of a row of a panel.
-    const COUNT: usize;
-    unsafe fn load(from: *const f32) -> Self;
-    unsafe fn store(self, to: *mut f32);
-    unsafe fn splat(value: f32) -> Self;
-    /// `self * by + add`.
-    unsafe fn mul_add(self, by: Self, add: Self) -> Self;
-    /// What is lower than `lowest` becomes that, and then what is higher than `highest`.
-    unsafe fn limited(self, lowest: Self, highest: Self) -> Self;
 }
 
 /// A product, as pointers.
@@ -250,7 +226,7 @@ struct Work<'a> {
     out: *mut f32,
     stride: usize,
     left: *const f32,
-    left_strides: [usize; 2],
+    places: Places<'a>,
     rows: usize,
     right: *const f32,
     depth: usize,
@@ -287,9 +263,17 @@ impl Work<'_> {
             Scale::Rows(scale) => Scale::Rows(&scale[start..]),
             other => other,
         };
+        let (left, places) = match self.places {
+            Places::Strides([row, _]) => (self.left.wrapping_add(start * row), self.places),
+            Places::Windows { rows, columns } => {
+                let rows = &rows[start..];
+                (self.left, Places::Windows { rows, columns })
+            }
+        };
         Self {
             out: self.out.wrapping_add(start * self.stride),
-            left: self.left.wrapping_add(start * self.left_strides[0]),
+            left,
+            places,
             rows,
             finish: Finish {
                 add,
@@ -312,10 +296,10 @@ struct Tile {
     first: bool,
 }
 
-/// Goes through the tiles: a block of depth of a panel stays in the cache for all rows.
+/// Goes through the tiles, of up to `ROWS` rows of panels that are `width` wide: a block of depth of a
+/// panel stays in the cache for all rows.
 #[inline(always)]
-unsafe fn all_tiles<V: Vector, const ROWS: usize>(work: &Work<'_>, run: Tiles) {
-    let width = V::LANES * V::COUNT;
+unsafe fn all_tiles<const ROWS: usize>(work: &Work<'_>, width: usize, run: Tiles) {
     let tiles = work.rows.div_ceil(ROWS);
     let (rows, more) = (work.rows / tiles, work.rows % tiles);
     // Few rows leave most registers free: then a tile has several panels.
@@ -356,300 +340,199 @@ unsafe fn all_tiles<V: Vector, const ROWS: usize>(work: &Work<'_>, run: Tiles) {
 /// Computes one tile with a number of rows and panels.
 type Tiles = unsafe fn(&Work<'_>, &Tile, usize, usize);
 
+/// A tile of some rows and vectors of columns. Panels are `WIDTH` wide.
 #[inline(always)]
-unsafe fn tile<V: Vector, const ROWS: usize, const VECTORS: usize>(work: &Work<'_>, tile: &Tile) {
-    let width = V::LANES * V::COUNT;
-    let [row_stride, step] = work.left_strides;
-    // SAFETY: all pointers are to elements that `Work` names: rows and depth are within the left
-    // side, columns within panels, of which there are `VECTORS / COUNT` from this column on.
+unsafe fn tile<V: Vector, const WIDTH: usize, const ROWS: usize, const VECTORS: usize>(
+    work: &Work<'_>,
+    tile: &Tile,
+) {
+    // SAFETY: as this function is called: all pointers are to elements that `Work` names. Rows and depth
+    // are within the left side, and columns within panels.
+    unsafe {
+        let mut rows = [work.left; ROWS];
+        let sums = match work.places {
+            Places::Strides([row, step]) => {
+                for (index, at) in rows.iter_mut().enumerate() {
+                    *at = at.wrapping_add((tile.row + index) * row);
+                }
+                let at = |depth: usize| depth * step;
+                sums::<V, WIDTH, ROWS, VECTORS>(work, tile, rows, at)
+            }
+            Places::Windows {
+                rows: starts,
+                columns,
+            } => {
+                for (index, at) in rows.iter_mut().enumerate() {
+                    *at = at.wrapping_add(*starts.as_ptr().add(tile.row + index) as usize);
+                }
+                let columns = columns.as_ptr();
+                let at = |depth: usize| *columns.add(depth) as usize;
+                sums::<V, WIDTH, ROWS, VECTORS>(work, tile, rows, at)
+            }
+        };
+        finish(work, tile, sums);
+    }
+}
+
+/// Sums a tile over its depth, where `at` says how far from the start of its row each element of the
+/// left side is.
+#[inline(always)]
+unsafe fn sums<V: Vector, const WIDTH: usize, const ROWS: usize, const VECTORS: usize>(
+    work: &Work<'_>,
+    tile: &Tile,
+    rows: [*const f32; ROWS],
+    at: impl Fn(usize) -> usize,
+) -> [[V; VECTORS]; ROWS] {
+    let per_panel = WIDTH / V::LANES;
+    // SAFETY: as `tile` is called.
     unsafe {
         let mut sums = [[V::splat(0.0); VECTORS]; ROWS];
-        let panel = work.depth * width;
-        let mut left = work
-            .left
-            .wrapping_add(tile.row * row_stride + tile.depth.start * step);
-        let mut right = work
-            .right
-            .wrapping_add(tile.column / width * panel + tile.depth.start * width);
-        for _ in tile.depth.clone() {
+        let panel = work.depth * WIDTH;
+        let right = tile.column / WIDTH * panel + tile.depth.start * WIDTH;
+        let mut right = work.right.wrapping_add(right);
+        for depth in tile.depth.clone() {
+            let at = at(depth);
             let mut vectors = [V::splat(0.0); VECTORS];
             for (index, vector) in vectors.iter_mut().enumerate() {
-                *vector =
-                    V::load(right.add(index / V::COUNT * panel + index % V::COUNT * V::LANES));
+                let from = index / per_panel * panel + index % per_panel * V::LANES;
+                *vector = V::load(right.add(from));
             }
             for (row, sums) in sums.iter_mut().enumerate() {
-                let factor = V::splat(*left.add(row * row_stride));
+                let factor = V::splat(*rows[row].add(at));
                 for (sum, vector) in sums.iter_mut().zip(vectors) {
                     *sum = factor.mul_add(vector, *sum);
                 }
             }
-            left = left.wrapping_add(step);
-            right = right.wrapping_add(width);
+            right = right.wrapping_add(WIDTH);
         }
-        let finish = &work.finish;
-        let add = if tile.first {
-            finish.add
-        } else {
-            Add::Result(1.0)
+        sums
+    }
+}
+
+/// Writes a tile of sums.
+#[inline(always)]
+unsafe fn finish<V: Vector, const ROWS: usize, const VECTORS: usize>(
+    work: &Work<'_>,
+    tile: &Tile,
+    sums: [[V; VECTORS]; ROWS],
+) {
+    let finish = &work.finish;
+    let add = if tile.first {
+        finish.add
+    } else {
+        Add::Result(1.0)
+    };
+    // Only the whole sum has limits.
+    let limits = finish.limits.filter(|_| tile.depth.end == work.depth);
+    // SAFETY: as `tile` is called.
+    unsafe {
+        let limits = limits.unwrap_or(NO_LIMITS);
+        let limits = [V::splat(limits[0]), V::splat(limits[1])];
+        let out = work.out.add(tile.row * work.stride + tile.column);
+        let same = match add {
+            Add::Columns(add) => read(add.as_ptr().add(tile.column), tile.columns),
+            _ => [V::splat(0.0); VECTORS],
         };
-        let scale_of = |row: usize| match finish.scale {
-            Scale::All(scale) => scale,
-            Scale::Rows(scale) => *scale.as_ptr().add(tile.row + row),
-        };
-        // Only the whole sum has limits.
-        let limits = finish.limits.filter(|_| tile.depth.end == work.depth);
-        if tile.columns == VECTORS * V::LANES {
-            for (row, sums) in sums.iter().enumerate() {
-                let scale = V::splat(scale_of(row));
-                let out = work.out.add((tile.row + row) * work.stride + tile.column);
-                for (index, sum) in sums.iter().enumerate() {
-                    let at = index * V::LANES;
-                    let out = out.add(at);
-                    let sum = match add {
-                        Add::Nothing => sum.mul_add(scale, V::splat(0.0)),
-                        Add::Columns(add) => {
-                            sum.mul_add(scale, V::load(add.as_ptr().add(tile.column + at)))
-                        }
-                        Add::Rows(add) => {
-                            sum.mul_add(scale, V::splat(*add.as_ptr().add(tile.row + row)))
-                        }
-                        Add::Result(keep) => {
-                            sum.mul_add(scale, V::load(out).mul_add(V::splat(keep), V::splat(0.0)))
-                        }
-                    };
-                    let sum = match limits {
-                        Some([lowest, highest]) => sum.limited(V::splat(lowest), V::splat(highest)),
-                        None => sum,
-                    };
-                    sum.store(out);
+        for (row, sums) in sums.into_iter().enumerate() {
+            let scale = V::splat(match finish.scale {
+                Scale::All(scale) => scale,
+                Scale::Rows(scale) => *scale.as_ptr().add(tile.row + row),
+            });
+            let out = out.add(row * work.stride);
+            let added = match add {
+                Add::Rows(add) => [V::splat(*add.as_ptr().add(tile.row + row)); VECTORS],
+                Add::Result(keep) => {
+                    let mut there: [V; VECTORS] = read(out, tile.columns);
+                    for there in &mut there {
+                        *there = there.mul_add(V::splat(keep), V::splat(0.0));
+                    }
+                    there
                 }
-            }
-            return;
-        }
-        // The last columns, which are fewer than a panel has.
-        let mut row_of_sums = [0f32; 128];
-        for (row, sums) in sums.iter().enumerate() {
-            for (index, sum) in sums.iter().enumerate() {
-                sum.store(row_of_sums.as_mut_ptr().add(index * V::LANES));
-            }
-            let out = work.out.add((tile.row + row) * work.stride + tile.column);
-            let same = match add {
-                Add::Nothing => Some(0.0),
-                Add::Rows(add) => Some(add[tile.row + row]),
-                Add::Columns(_) | Add::Result(_) => None,
+                Add::Nothing | Add::Columns(_) => same,
             };
-            if let Some(same) = same {
-                for (index, sum) in sums.iter().enumerate() {
-                    let sum = sum.mul_add(V::splat(scale_of(row)), V::splat(same));
-                    let sum = match limits {
-                        Some([lowest, highest]) => sum.limited(V::splat(lowest), V::splat(highest)),
-                        None => sum,
-                    };
-                    sum.store(row_of_sums.as_mut_ptr().add(index * V::LANES));
-                }
-                out.copy_from_nonoverlapping(row_of_sums.as_ptr(), tile.columns);
-                continue;
-            }
-            for (column, sum) in row_of_sums.iter().enumerate().take(tile.columns) {
-                let out = &mut *out.add(column);
-                let add = match add {
-                    Add::Nothing => 0.0,
-                    Add::Columns(add) => add[tile.column + column],
-                    Add::Rows(add) => add[tile.row + row],
-                    Add::Result(keep) => keep * *out,
-                };
-                *out = scale_of(row) * *sum + add;
-                if let Some([lowest, highest]) = limits {
-                    *out = limited(*out, lowest, highest);
+            for (index, (sum, added)) in sums.into_iter().zip(added).enumerate() {
+                let sum = sum.mul_add(scale, added);
+                let sum = sum.limited(limits[0], limits[1]);
+                let at = index * V::LANES;
+                if tile.columns >= at + V::LANES {
+                    sum.store(out.add(at));
+                } else if tile.columns > at {
+                    sum.store_first(out.add(at), tile.columns - at);
                 }
             }
         }
     }
 }
 
-/// What is not a number stays.
+/// The first `columns` numbers, and zeros after them.
 #[inline(always)]
-fn limited(x: f32, lowest: f32, highest: f32) -> f32 {
-    let x = if x < lowest { lowest } else { x };
-    if x > highest { highest } else { x }
+unsafe fn read<V: Vector, const VECTORS: usize>(from: *const f32, columns: usize) -> [V; VECTORS] {
+    // SAFETY: as this function is called: there are so many.
+    unsafe {
+        let mut read = [V::splat(0.0); VECTORS];
+        let mut at = 0;
+        for vector in &mut read {
+            if columns >= at + V::LANES {
+                *vector = V::load(from.add(at));
+            } else if columns > at {
+                *vector = V::load_first(from.add(at), columns - at);
+            }
+            at += V::LANES;
+        }
+        read
+    }
 }
 
-/// A function that runs tiles of vectors `$V`, with up to `$most` rows, where the machine has
-/// `$features`.
+/// A function that runs tiles of `$count` vectors `$V` for each panel, with up to `$most` rows, where the
+/// machine has `$features`. Panels of which there are fewer columns need fewer vectors, or shorter
+/// ones `$N`.
 macro_rules! tiles {
-    ($(#[$feature:meta])? $visible:vis $name:ident, $V:ty, $most:literal, $($rows:literal)*) => {
-        $(#[$feature])?
-        $visible unsafe fn $name(work: &Work<'_>) {
-            $(#[$feature])?
+    ($(#[$feature:meta])* $name:ident, $V:ty, $N:ty, $count:literal, $most:literal, $($rows:literal)*) => {
+        $(#[$feature])*
+        unsafe fn $name(work: &Work<'_>) {
+            const WIDTH: usize = $count * <$V as Vector>::LANES;
+            $(#[$feature])*
             unsafe fn run(work: &Work<'_>, at: &Tile, rows: usize, panels: usize) {
-                const ONE: usize = <$V>::COUNT;
                 // SAFETY: as `$name` is called.
                 unsafe {
+                    if at.columns <= <$N as Vector>::LANES {
+                        match rows {
+                            $($rows => tile::<$N, WIDTH, $rows, 1>(work, at),)*
+                            _ => {}
+                        }
+                        return;
+                    }
+                    if at.columns <= <$V as Vector>::LANES {
+                        match rows {
+                            $($rows => tile::<$V, WIDTH, $rows, 1>(work, at),)*
+                            _ => {}
+                        }
+                        return;
+                    }
                     match (rows, panels) {
-                        (1, 2) => tile::<$V, 1, { 2 * ONE }>(work, at),
-                        (2, 2) => tile::<$V, 2, { 2 * ONE }>(work, at),
-                        (3, 2) => tile::<$V, 3, { 2 * ONE }>(work, at),
-                        (4, 2) => tile::<$V, 4, { 2 * ONE }>(work, at),
-                        (1, 4) => tile::<$V, 1, { 4 * ONE }>(work, at),
-                        (2, 4) => tile::<$V, 2, { 4 * ONE }>(work, at),
-                        $(($rows, _) => tile::<$V, $rows, ONE>(work, at),)*
+                        (1, 2) => tile::<$V, WIDTH, 1, { 2 * $count }>(work, at),
+                        (2, 2) => tile::<$V, WIDTH, 2, { 2 * $count }>(work, at),
+                        (3, 2) => tile::<$V, WIDTH, 3, { 2 * $count }>(work, at),
+                        (4, 2) => tile::<$V, WIDTH, 4, { 2 * $count }>(work, at),
+                        (1, 4) => tile::<$V, WIDTH, 1, { 4 * $count }>(work, at),
+                        (2, 4) => tile::<$V, WIDTH, 2, { 4 * $count }>(work, at),
+                        $(($rows, _) => tile::<$V, WIDTH, $rows, $count>(work, at),)*
                         _ => {}
                     }
                 }
             }
             // SAFETY: as this function is called.
-            unsafe { all_tiles::<$V, $most>(work, run) }
+            unsafe { all_tiles::<$most>(work, WIDTH, run) }
         }
     };
 }
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
-    use std::arch::x86_64::*;
-
-    use super::{Tile, Vector, Work, all_tiles, tile};
-
-    // SAFETY: what is called is what the trait says.
-    unsafe impl Vector for __m512 {
-        const LANES: usize = 16;
-        const COUNT: usize = 2;
-        #[inline(always)]
-        unsafe fn load(from: *const f32) -> Self {
-            // SAFETY: as this function is called.
-            unsafe { _mm512_loadu_ps(from) }
-        }
-        #[inline(always)]
-        unsafe fn store(self, to: *mut f32) {
-            // SAFETY: as this function is called.
-            unsafe { _mm512_storeu_ps(to, self) }
-        }
-        #[inline(always)]
-        unsafe fn splat(value: f32) -> Self {
-            // SAFETY: as this function is called.
-            unsafe { _mm512_set1_ps(value) }
-        }
-        #[inline(always)]
-        unsafe fn mul_add(self, by: Self, add: Self) -> Self {
-            // SAFETY: as this function is called.
-            unsafe { _mm512_fmadd_ps(self, by, add) }
-        }
-        #[inline(always)]
-        unsafe fn limited(self, lowest: Self, highest: Self) -> Self {
-            // Where one side is not a number, these give the second.
-            // SAFETY: as this function is called.
-            unsafe { _mm512_min_ps(highest, _mm512_max_ps(lowest, self)) }
-        }
-    }
-
-    // SAFETY: what is called is what the trait says.
-    unsafe impl Vector for __m256 {
-        const LANES: usize = 8;
-        const COUNT: usize = 2;
-        #[inline(always)]
-        unsafe fn load(from: *const f32) -> Self {
-            // SAFETY: as this function is called.
-            unsafe { _mm256_loadu_ps(from) }
-        }
-        #[inline(always)]
-        unsafe fn store(self, to: *mut f32) {
-            // SAFETY: as this function is called.
-            unsafe { _mm256_storeu_ps(to, self) }
-        }
-        #[inline(always)]
-        unsafe fn splat(value: f32) -> Self {
-            // SAFETY: as this function is called.
-            unsafe { _mm256_set1_ps(value) }
-        }
-        #[inline(always)]
-        unsafe fn mul_add(self, by: Self, add: Self) -> Self {
-            // SAFETY: as this function is called.
-            unsafe { _mm256_fmadd_ps(self, by, add) }
-        }
-        #[inline(always)]
-        unsafe fn limited(self, lowest: Self, highest: Self) -> Self {
-            // Where one side is not a number, these give the second.
-            // SAFETY: as this function is called.
-            unsafe { _mm256_min_ps(highest, _mm256_max_ps(lowest, self)) }
-        }
-    }
-
-    tiles!(#[target_feature(enable = "avx512f")] pub(super) avx512, __m512, 8, 1 2 3 4 5 6 7 8);
-    tiles!(#[target_feature(enable = "avx2,fma")] pub(super) avx2, __m256, 6, 1 2 3 4 5 6);
-}
+tiles!(#[target_feature(enable = "avx512f")] avx512, __m512, __m256, 2, 8, 1 2 3 4 5 6 7 8);
+#[cfg(target_arch = "x86_64")]
+tiles!(#[target_feature(enable = "avx2,fma")] avx2, __m256, __m256, 2, 6, 1 2 3 4 5 6);
 
 #[cfg(target_arch = "aarch64")]
-mod aarch64 {
-    use std::arch::aarch64::*;
+tiles!(#[target_feature(enable = "neon")] neon, float32x4_t, float32x4_t, 4, 6, 1 2 3 4 5 6);
 
-    use super::{Tile, Vector, Work, all_tiles, tile};
-
-    // SAFETY: what is called is what the trait says.
-    unsafe impl Vector for float32x4_t {
-        const LANES: usize = 4;
-        const COUNT: usize = 4;
-        #[inline(always)]
-        unsafe fn load(from: *const f32) -> Self {
-            // SAFETY: as this function is called.
-            unsafe { vld1q_f32(from) }
-        }
-        #[inline(always)]
-        unsafe fn store(self, to: *mut f32) {
-            // SAFETY: as this function is called.
-            unsafe { vst1q_f32(to, self) }
-        }
-        #[inline(always)]
-        unsafe fn splat(value: f32) -> Self {
-            // SAFETY: as this function is called.
-            unsafe { vdupq_n_f32(value) }
-        }
-        #[inline(always)]
-        unsafe fn mul_add(self, by: Self, add: Self) -> Self {
-            // SAFETY: as this function is called.
-            unsafe { vfmaq_f32(add, self, by) }
-        }
-        #[inline(always)]
-        unsafe fn limited(self, lowest: Self, highest: Self) -> Self {
-            // Where one side is not a number, so is what these give.
-            // SAFETY: as this function is called.
-            unsafe { vminq_f32(highest, vmaxq_f32(lowest, self)) }
-        }
-    }
-
-    tiles!(#[target_feature(enable = "neon")] pub(super) neon, float32x4_t, 6, 1 2 3 4 5 6);
-}
-
-/// Four floats without instructions of their own: the compiler finds what every machine has.
-#[derive(Clone, Copy)]
-struct Four([f32; 4]);
-
-// SAFETY: what is called is what the trait says.
-unsafe impl Vector for Four {
-    const LANES: usize = 4;
-    const COUNT: usize = 2;
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> Self {
-        // SAFETY: as this function is called.
-        unsafe { Self(from.cast::<[f32; 4]>().read_unaligned()) }
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        // SAFETY: as this function is called.
-        unsafe { to.cast::<[f32; 4]>().write_unaligned(self.0) }
-    }
-    #[inline(always)]
-    unsafe fn splat(value: f32) -> Self {
-        Self([value; 4])
-    }
-    #[inline(always)]
-    unsafe fn mul_add(self, by: Self, add: Self) -> Self {
-        Self(std::array::from_fn(|i| self.0[i] * by.0[i] + add.0[i]))
-    }
-    #[inline(always)]
-    unsafe fn limited(self, lowest: Self, highest: Self) -> Self {
-        Self(std::array::from_fn(|i| {
-            limited(self.0[i], lowest.0[i], highest.0[i])
-        }))
-    }
-}
-
-tiles!(any, Four, 4, 1 2 3 4);
+tiles!(any, Four, Four, 2, 4, 1 2 3 4);

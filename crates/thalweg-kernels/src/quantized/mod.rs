@@ -6,6 +6,7 @@
 mod arithmetic;
 mod channels;
 mod embedding;
+mod grid;
 mod parameters;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use crate::elements::elements;
 use crate::float::{Float, Real};
 use crate::ordering::in_order;
 use crate::parallel::for_each_chunk;
+use crate::vectors::vectorized;
 
 /// The block with the integer type of quantized elements.
 macro_rules! quantized {
@@ -25,6 +27,7 @@ macro_rules! quantized {
         $crate::dispatch::dispatch!($dtype, quantized => $T, $body)
     };
 }
+pub(crate) use grid::{Dequantizing, Grid, Quantizing};
 use quantized;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -52,6 +55,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
          ScalarType? out_dtype=None, Tensor(a!) out) -> Tensor(a!)",
         |call| dequantize(call, one_scale(call)?, one_zero_point(call)?),
     )?;
+    grid::register(registry);
     channels::register(registry)?;
     parameters::register(registry)?;
     embedding::register(registry)?;
@@ -77,6 +81,13 @@ fn one_zero_point(call: &KernelCall<'_>) -> Result<i64> {
 fn quantize(call: &KernelCall<'_>, scale: f64, zero_point: i64) -> Result<()> {
     let input = call.tensor(0)?;
     let mut out = call.output(6, input.sizes())?;
+    if let Some(grid) = call.prepared::<Grid>() {
+        let source = floats(call, &input, out.dim_order())?;
+        let target = out.data_mut::<f32>()?;
+        return shared(call.threads(), 1, target, source, |_, target, source| {
+            grid.apply_to(target, source);
+        });
+    }
     let limits = Limits::new(call, 3, out.dtype())?;
     let source = floats(call, &input, out.dim_order())?;
     // The reciprocal is taken in f64, and then rounded.
@@ -84,10 +95,15 @@ fn quantize(call: &KernelCall<'_>, scale: f64, zero_point: i64) -> Result<()> {
     quantized!(out.dtype() => T, {
         let target = out.data_mut::<T>()?;
         shared(call.threads(), 1, target, source, |_, target, source| {
-            for (target, &x) in target.iter_mut().zip(source) {
-                let rounded = round(x * inverse) + zero_point;
-                *target = limits.clamp(rounded) as i32 as T;
-            }
+            vectorized(
+                #[inline(always)]
+                || {
+                    for (target, &x) in target.iter_mut().zip(source) {
+                        let rounded = round(x * inverse) + zero_point;
+                        *target = limits.clamp(rounded) as i32 as T;
+                    }
+                },
+            );
         })?;
     });
     Ok(())
@@ -106,9 +122,14 @@ fn dequantize(call: &KernelCall<'_>, scale: f64, zero_point: i64) -> Result<()> 
         let source = elements::<Q>(source)?;
         let target = out.data_mut::<f32>()?;
         shared(call.threads(), 1, target, source, |_, target, source| {
-            for (target, &q) in target.iter_mut().zip(source) {
-                *target = (q as f32 - zero_point) * scale;
-            }
+            vectorized(
+                #[inline(always)]
+                || {
+                    for (target, &q) in target.iter_mut().zip(source) {
+                        *target = (q as f32 - zero_point) * scale;
+                    }
+                },
+            );
         })?;
     });
     Ok(())
@@ -164,7 +185,7 @@ impl Limits {
     }
 
     /// NaN stays.
-    #[inline]
+    #[inline(always)]
     fn clamp(self, x: f32) -> f32 {
         x.clamp(self.min as f32, self.max as f32)
     }
@@ -180,7 +201,7 @@ fn bounds(dtype: DType) -> Result<(i64, i64)> {
 }
 
 /// Rounds half to even, without a call, so that loops can be vectorized.
-#[inline]
+#[inline(always)]
 pub(crate) fn round(x: f32) -> f32 {
     // From here on, numbers have no fraction; adding this much rounds it away.
     const WHOLE: f32 = (1u32 << 23) as f32;

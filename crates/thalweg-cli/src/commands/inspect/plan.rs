@@ -20,6 +20,8 @@ pub(super) struct Known {
     pub(super) copies: usize,
     /// How many of these are not made.
     pub(super) copies_not_made: usize,
+    /// How many tensors have their channels last in memory, though the program plans them first.
+    pub(super) reordered: usize,
     pub(super) instructions: Vec<Instruction>,
     /// What stays on a device from call to call.
     pub(super) kept: Vec<Kept>,
@@ -95,6 +97,7 @@ impl Known {
         Self {
             copies: copies().count(),
             copies_not_made: copies().filter(|step| is_not_made(step.how)).count(),
+            reordered: schedule.reordered,
             instructions: instructions.collect(),
             kept: schedule
                 .kept

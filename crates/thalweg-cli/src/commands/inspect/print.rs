@@ -165,7 +165,7 @@ fn print_no_plan(error: &str, said: &[String], out: &mut dyn Write) -> io::Resul
 }
 
 fn copies(plan: &Known) -> String {
-    match (plan.copies, plan.copies_not_made) {
+    let copies = match (plan.copies, plan.copies_not_made) {
         (0, _) => "there are no copies between host and devices".into(),
         (1, 1) => "the only copy between host and device is not made".into(),
         (1, _) => "the only copy between host and device is made".into(),
@@ -173,6 +173,11 @@ fn copies(plan: &Known) -> String {
             "{left_out} of {all} copies between host and devices {} not made",
             if left_out == 1 { "is" } else { "are" }
         ),
+    };
+    match plan.reordered {
+        0 => copies,
+        1 => format!("{copies}; one tensor has its channels last"),
+        count => format!("{copies}; {count} tensors have their channels last"),
     }
 }
 

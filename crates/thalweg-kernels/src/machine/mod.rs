@@ -1,0 +1,151 @@
+//! The vector instructions of the machine, for loops in which they matter most.
+//!
+//! A loop is written once, over a [`Vector`], and compiled for each kind; which one runs is chosen when
+//! the program does. Other loops leave it to the compiler to find vectors (`vectors`).
+#![allow(
+    unsafe_code,
+    reason = "vector instructions that the machine has to have, and pointers to what they load"
+)]
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+mod any;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use std::sync::OnceLock;
+
+#[cfg(target_arch = "aarch64")]
+pub(crate) use std::arch::aarch64::float32x4_t;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use std::arch::x86_64::{__m256, __m512};
+
+pub(crate) use any::Four;
+
+/// Which vector instructions loops run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Machine {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+    /// What every machine has.
+    Any,
+}
+
+impl Machine {
+    /// The best that this machine has.
+    pub(crate) fn best() -> Self {
+        static BEST: OnceLock<Machine> = OnceLock::new();
+        *BEST.get_or_init(|| Self::all()[0])
+    }
+
+    /// All that this machine has, the best first.
+    pub(crate) fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") {
+                all.push(Self::Avx512);
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                all.push(Self::Avx2);
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        if std::arch::is_aarch64_feature_detected!("neon") {
+            all.push(Self::Neon);
+        }
+        all.push(Self::Any);
+        all
+    }
+
+    pub(crate) fn is_here(self) -> bool {
+        self == Self::best() || Self::all().contains(&self)
+    }
+}
+
+/// Some floats that one instruction works on.
+///
+/// # Safety
+/// Functions may only be called where the machine has the instructions; pointers must be good for
+/// [`LANES`](Vector::LANES) floats, or as many as `count` says.
+pub(crate) unsafe trait Vector: Copy {
+    const LANES: usize;
+    unsafe fn load(from: *const f32) -> Self;
+    /// The first `count`, fewer than `LANES`, and zeros.
+    unsafe fn load_first(from: *const f32, count: usize) -> Self;
+    unsafe fn store(self, to: *mut f32);
+    /// The first `count`, fewer than `LANES`.
+    unsafe fn store_first(self, to: *mut f32, count: usize);
+    unsafe fn splat(value: f32) -> Self;
+    /// `self * by + add`.
+    unsafe fn mul_add(self, by: Self, add: Self) -> Self;
+    /// What is lower than `lowest` becomes that, and then what is higher than `highest`. What is not a
+    /// number stays.
+    unsafe fn limited(self, lowest: Self, highest: Self) -> Self;
+}
+
+/// The lowest and the highest that limits nothing.
+pub(crate) const NO_LIMITS: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a kind of vector does, against numbers one by one.
+    unsafe fn check<V: Vector>() {
+        let numbers: Vec<f32> = (0..V::LANES).map(|i| i as f32 - 1.5).collect();
+        for count in 1..V::LANES {
+            let mut to = vec![9.0; V::LANES];
+            // SAFETY: there are as many numbers, and the machine has the instructions.
+            unsafe {
+                let first = V::load_first(numbers.as_ptr(), count);
+                first.store(to.as_mut_ptr());
+                for (index, &x) in to.iter().enumerate() {
+                    assert_eq!(x, if index < count { numbers[index] } else { 0.0 });
+                }
+                to.fill(9.0);
+                V::load(numbers.as_ptr()).store_first(to.as_mut_ptr(), count);
+            }
+            for (index, &x) in to.iter().enumerate() {
+                assert_eq!(x, if index < count { numbers[index] } else { 9.0 });
+            }
+        }
+        let mut to = vec![0.0; V::LANES];
+        // SAFETY: as above.
+        unsafe {
+            let x = V::load(numbers.as_ptr());
+            let sum = x.mul_add(V::splat(2.0), V::splat(0.5));
+            let [lowest, highest] = [V::splat(-2.0), V::splat(2.0)];
+            sum.limited(lowest, highest).store(to.as_mut_ptr());
+            for (x, to) in numbers.iter().zip(&to) {
+                assert_eq!(*to, (x * 2.0 + 0.5).clamp(-2.0, 2.0));
+            }
+            V::splat(f32::NAN)
+                .limited(lowest, highest)
+                .store(to.as_mut_ptr());
+        }
+        assert!(to.iter().all(|x| x.is_nan()));
+    }
+
+    #[test]
+    fn vectors_do_what_they_say_on_every_machine() {
+        for machine in Machine::all() {
+            // SAFETY: the machine has the instructions.
+            unsafe {
+                match machine {
+                    #[cfg(target_arch = "x86_64")]
+                    Machine::Avx512 => check::<__m512>(),
+                    #[cfg(target_arch = "x86_64")]
+                    Machine::Avx2 => check::<__m256>(),
+                    #[cfg(target_arch = "aarch64")]
+                    Machine::Neon => check::<float32x4_t>(),
+                    Machine::Any => check::<Four>(),
+                }
+            }
+        }
+    }
+}
