@@ -210,7 +210,7 @@ fn numbers(count: usize, seed: usize) -> Vec<f32> {
 }
 
 /// Where each element lies, in the logical order.
-fn places(sizes: &[usize], order: &[u8]) -> impl Iterator<Item = usize> {
+fn places(sizes: &[usize], order: &[u8]) -> impl Iterator<Item = usize> + use<> {
     let (sizes, strides) = (sizes.to_vec(), strides_of(sizes, order).to_vec());
     (0..sizes.iter().product()).map(move |index: usize| {
         let (mut rest, mut at) = (index, 0);

@@ -18,11 +18,11 @@ use super::planned::{ChannelsLast, Scaled};
 #[cfg(target_arch = "aarch64")]
 use crate::machine::float32x4_t;
 #[cfg(target_arch = "x86_64")]
-use crate::machine::{__m256, __m512};
+use crate::machine::{__m256, __m512, Half};
 use crate::machine::{Four, Machine, Vector};
 use crate::parallel::for_each_chunk;
 
-/// Channels of weights are filled up with zeros to a multiple of this, which is at least two vectors.
+/// Channels of weights are filled up with zeros to a multiple of this, which is at least a vector.
 const ROOM: usize = 32;
 
 pub(super) struct Taps {
@@ -33,6 +33,8 @@ pub(super) struct Taps {
     stride: usize,
     /// For each position of a line, the taps along it that lie within the image.
     columns: Vec<Range<usize>>,
+    /// The positions of which all taps do.
+    whole: Range<usize>,
 }
 
 impl Taps {
@@ -46,11 +48,17 @@ impl Taps {
             }
         }
         let width = geometry.small.sizes[2];
+        let columns: Vec<_> = (0..width).map(|x| geometry.taps_at(2, x)).collect();
+        let is_whole = |taps: &Range<usize>| *taps == (0..geometry.kernel[2]);
+        let before = columns.iter().take_while(|taps| !is_whole(taps)).count();
+        let within = columns[before..].iter().take_while(|taps| is_whole(taps));
+        let whole = before..before + within.count();
         Self {
             machine,
             weights,
             stride,
-            columns: (0..width).map(|x| geometry.taps_at(2, x)).collect(),
+            columns,
+            whole,
         }
     }
 
@@ -81,25 +89,39 @@ impl Taps {
     /// Whole lines of the result, from the one with this number on, counted through all images.
     fn lines(&self, plan: &ChannelsLast, large: &[f32], first: usize, out: &mut [f32]) {
         let geometry = &plan.geometry;
-        let [depth, height, width] = geometry.small.sizes;
+        let [depth, lines, columns] = geometry.small.sizes;
         let channels = geometry.small.channels;
-        assert!(self.machine.is_here() && self.columns.len() == width);
+        assert!(self.machine.is_here() && self.columns.len() == columns);
         assert!(geometry.large.channels == channels && plan.added().len() == channels);
         assert!(self.stride >= channels && self.stride.is_multiple_of(ROOM));
         assert!(self.weights.len() == self.stride * geometry.taps());
         let len = geometry.large.len();
-        for (index, out) in out.chunks_exact_mut(width * channels).enumerate() {
+        for (index, out) in out.chunks_exact_mut(columns * channels).enumerate() {
             let index = first + index;
-            let [z, y] = [index / height % depth, index % height];
-            let image = &large[index / (depth * height) * len..][..len];
+            let [z, y] = [index / lines % depth, index % lines];
+            let image = &large[index / (depth * lines) * len..][..len];
+            let [slices, rows] = [geometry.taps_at(0, z), geometry.taps_at(1, y)];
+            // The first tap that lies within the image, if one does.
+            let place = |axis: usize, at: usize, tap: usize| {
+                let place = at * geometry.stride[axis] + tap * geometry.dilation[axis];
+                place.saturating_sub(geometry.padding[axis])
+            };
+            let [_, height, width] = geometry.large.sizes;
+            let start = (place(0, z, slices.start) * height + place(1, y, rows.start)) * width;
+            let [_, ky, kx] = geometry.kernel;
+            let [dz, dy, dx] = geometry.dilation;
             let line = Line {
-                geometry,
-                image: image.as_ptr(),
-                at: [z, y],
-                taps: [geometry.taps_at(0, z), geometry.taps_at(1, y)],
+                image: image.as_ptr().wrapping_add(start * channels),
+                steps: [dz * height * width, dy * width, dx].map(|step| step * channels),
+                next: geometry.stride[2] * channels,
+                padding: geometry.padding[2] * channels,
+                weights: (self.weights.as_ptr())
+                    .wrapping_add((slices.start * ky + rows.start) * kx * self.stride),
+                weight_steps: [ky * kx, kx, 1].map(|step| step * self.stride),
+                counts: [slices.len(), rows.len()],
                 columns: &self.columns,
-                weights: self.weights.as_ptr(),
-                stride: self.stride,
+                whole: self.whole.clone(),
+                channels,
                 added: plan.added().as_ptr(),
                 limits: plan.limits(),
                 out: out.as_mut_ptr(),
@@ -121,80 +143,102 @@ impl Taps {
     }
 }
 
-/// A line of the result, and all that it is computed from.
+/// A line of the result, and all that it is computed from. Distances are in elements.
 struct Line<'a> {
-    geometry: &'a Geometry,
+    /// The first line of the image that a tap lies on.
     image: *const f32,
-    /// Slice and line.
-    at: [usize; 2],
-    /// The taps along these axes that lie within the image.
-    taps: [Range<usize>; 2],
-    columns: &'a [Range<usize>],
+    /// Distances of neighbouring taps in the image, by axis.
+    steps: [usize; 3],
+    /// Distance in the image of neighbouring positions.
+    next: usize,
+    /// How far before the image the first window starts.
+    padding: usize,
+    /// Those of the first tap of that line.
     weights: *const f32,
-    stride: usize,
+    weight_steps: [usize; 3],
+    /// How many taps lie within the image, along the first two axes.
+    counts: [usize; 2],
+    columns: &'a [Range<usize>],
+    whole: Range<usize>,
+    channels: usize,
     added: *const f32,
     limits: [f32; 2],
     out: *mut f32,
 }
 
-/// All channels of a line, as many at a time as fit: pairs of vectors, one, or a shorter one `N`.
+/// All channels of a line, as many at a time as fit: some vectors, one, or a shorter one `N`.
 ///
 /// # Safety
-/// What the line points to must be as large as its geometry says, and the machine have the
-/// instructions.
+/// What the line points to must be as large as its counts say, and the machine have the instructions.
 #[inline(always)]
 unsafe fn line<V: Vector, N: Vector>(line: &Line<'_>) {
-    let channels = line.geometry.small.channels;
+    // Few positions that can be summed together leave registers for more channels.
+    let is_narrow = line.whole.len() < 4;
     let mut channel = 0;
-    while channel < channels {
-        let rest = channels - channel;
+    while channel < line.channels {
+        let rest = line.channels - channel;
         // SAFETY: as this function is called; no more channels than there are.
         unsafe {
-            if rest >= 2 * V::LANES {
-                columns::<V, 2, 4, false>(line, channel, 2 * V::LANES);
+            if rest >= 4 * V::LANES && is_narrow {
+                columns::<V, 4, 2, 2, false>(line, channel, 4 * V::LANES);
+                channel += 4 * V::LANES;
+            } else if rest >= 2 * V::LANES {
+                columns::<V, 2, 4, 2, false>(line, channel, 2 * V::LANES);
                 channel += 2 * V::LANES;
             } else if rest >= V::LANES {
-                columns::<V, 1, 8, false>(line, channel, V::LANES);
+                columns::<V, 1, 8, 4, false>(line, channel, V::LANES);
                 channel += V::LANES;
             } else if rest == N::LANES {
-                columns::<N, 1, 8, false>(line, channel, rest);
-                channel = channels;
+                columns::<N, 1, 8, 4, false>(line, channel, rest);
+                channel += rest;
             } else if rest < N::LANES {
-                columns::<N, 1, 4, true>(line, channel, rest);
-                channel = channels;
+                columns::<N, 1, 4, 4, true>(line, channel, rest);
+                channel += rest;
             } else {
-                columns::<V, 1, 4, true>(line, channel, rest);
-                channel = channels;
+                columns::<V, 1, 4, 4, true>(line, channel, rest);
+                channel += rest;
             }
         }
     }
 }
 
-/// Some channels of all positions of a line, `MANY` positions at a time.
+/// Some channels of all positions of a line, `MANY` or `SOME` positions at a time where that can be.
 #[inline(always)]
-unsafe fn columns<V: Vector, const VECTORS: usize, const MANY: usize, const PART: bool>(
+unsafe fn columns<
+    V: Vector,
+    const VECTORS: usize,
+    const MANY: usize,
+    const SOME: usize,
+    const PART: bool,
+>(
     line: &Line<'_>,
     channel: usize,
     count: usize,
 ) {
-    let geometry = line.geometry;
-    let (width, kernel) = (geometry.small.sizes[2], geometry.kernel[2]);
-    let mut x = 0;
-    while x < width {
-        let taps = line.columns[x].clone();
-        // If all taps lie within the image for a position and for one after it, then for those between
-        // them, too.
-        let all =
-            taps == (0..kernel) && x + MANY <= width && line.columns[x + MANY - 1] == (0..kernel);
-        // SAFETY: as this function is called.
-        unsafe {
-            if all {
-                positions::<V, VECTORS, MANY, PART>(line, channel, count, x, taps);
+    let Range { start, end } = line.whole;
+    // SAFETY: as this function is called.
+    unsafe {
+        for x in 0..start {
+            positions::<V, VECTORS, 1, PART>(line, channel, count, x);
+        }
+        let mut x = start;
+        while x < end {
+            // The last ones overlap those before: to sum some twice costs less than one by one.
+            if end - start >= MANY {
+                x = x.min(end - MANY);
+                positions::<V, VECTORS, MANY, PART>(line, channel, count, x);
                 x += MANY;
+            } else if end - start >= SOME {
+                x = x.min(end - SOME);
+                positions::<V, VECTORS, SOME, PART>(line, channel, count, x);
+                x += SOME;
             } else {
-                positions::<V, VECTORS, 1, PART>(line, channel, count, x, taps);
+                positions::<V, VECTORS, 1, PART>(line, channel, count, x);
                 x += 1;
             }
+        }
+        for x in end..line.columns.len() {
+            positions::<V, VECTORS, 1, PART>(line, channel, count, x);
         }
     }
 }
@@ -206,56 +250,52 @@ unsafe fn positions<V: Vector, const VECTORS: usize, const COUNT: usize, const P
     channel: usize,
     count: usize,
     x: usize,
-    columns: Range<usize>,
 ) {
-    let geometry = line.geometry;
-    let channels = geometry.small.channels;
-    let [_, height, width] = geometry.large.sizes;
-    let [_, ky, kx] = geometry.kernel;
-    let [slices, rows] = &line.taps;
-    // SAFETY: all taps that are visited lie within the image, for all positions.
+    let [slice_step, row_step, step] = line.steps;
+    let [weight_slice, weight_row, weight_step] = line.weight_steps;
+    let [slices, rows] = line.counts;
+    let taps = &line.columns[x];
+    let first = taps.start;
+    let taps = taps.len();
+    // SAFETY: all taps that are visited lie within the image, for all positions. Of a position without
+    // any, nothing is read.
     unsafe {
         let mut added = [V::splat(0.0); VECTORS];
         for (index, added) in added.iter_mut().enumerate() {
             *added = load::<V, PART>(line.added.add(channel + index * V::LANES), count);
         }
         let mut sums = [added; COUNT];
-        // The place of a tap in the image is not negative, but that of the window may be.
-        let place = |axis: usize, at: usize, tap: usize| {
-            at * geometry.stride[axis] + tap * geometry.dilation[axis] - geometry.padding[axis]
-        };
-        let step = geometry.stride[2] * channels;
-        let tap_step = geometry.dilation[2] * channels;
-        for z in slices.clone() {
-            for y in rows.clone() {
-                if columns.is_empty() {
-                    continue;
-                }
-                let at = (place(0, line.at[0], z) * height + place(1, line.at[1], y)) * width
-                    + place(2, x, columns.start);
-                let mut from = line.image.add(at * channels + channel);
-                let tap = (z * ky + y) * kx + columns.start;
-                let mut weights = line.weights.add(tap * line.stride + channel);
-                for _ in columns.clone() {
+        let start = (x * line.next + first * step + channel).wrapping_sub(line.padding);
+        let mut slice = line.image.wrapping_add(start);
+        let mut slice_weights = line.weights.wrapping_add(first * weight_step + channel);
+        for _ in 0..slices {
+            let (mut row, mut row_weights) = (slice, slice_weights);
+            for _ in 0..rows {
+                let (mut from, mut weights) = (row, row_weights);
+                for _ in 0..taps {
                     let mut factors = [V::splat(0.0); VECTORS];
                     for (index, factor) in factors.iter_mut().enumerate() {
                         *factor = V::load(weights.add(index * V::LANES));
                     }
                     for (position, sums) in sums.iter_mut().enumerate() {
-                        let from = from.add(position * step);
+                        let from = from.add(position * line.next);
                         for (index, sum) in sums.iter_mut().enumerate() {
                             let x = load::<V, PART>(from.add(index * V::LANES), count);
                             *sum = x.mul_add(factors[index], *sum);
                         }
                     }
-                    from = from.wrapping_add(tap_step);
-                    weights = weights.wrapping_add(line.stride);
+                    from = from.wrapping_add(step);
+                    weights = weights.wrapping_add(weight_step);
                 }
+                row = row.wrapping_add(row_step);
+                row_weights = row_weights.wrapping_add(weight_row);
             }
+            slice = slice.wrapping_add(slice_step);
+            slice_weights = slice_weights.wrapping_add(weight_slice);
         }
         let limits = [V::splat(line.limits[0]), V::splat(line.limits[1])];
         for (position, sums) in sums.into_iter().enumerate() {
-            let out = line.out.add((x + position) * channels + channel);
+            let out = line.out.add((x + position) * line.channels + channel);
             for (index, sum) in sums.into_iter().enumerate() {
                 let sum = sum.limited(limits[0], limits[1]);
                 if PART {
@@ -294,10 +334,10 @@ macro_rules! taps {
 
 #[cfg(target_arch = "x86_64")]
 taps!(
-    #[target_feature(enable = "avx512f")]
+    #[target_feature(enable = "avx512f,avx512vl")]
     avx512,
     __m512,
-    __m256
+    Half
 );
 #[cfg(target_arch = "x86_64")]
 taps!(

@@ -21,6 +21,8 @@ pub(crate) use std::arch::aarch64::float32x4_t;
 pub(crate) use std::arch::x86_64::{__m256, __m512};
 
 pub(crate) use any::Four;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86::Half;
 
 /// Which vector instructions loops run with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +49,7 @@ impl Machine {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
-            if is_x86_feature_detected!("avx512f") {
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") {
                 all.push(Self::Avx512);
             }
             if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
@@ -138,7 +140,10 @@ mod tests {
             unsafe {
                 match machine {
                     #[cfg(target_arch = "x86_64")]
-                    Machine::Avx512 => check::<__m512>(),
+                    Machine::Avx512 => {
+                        check::<__m512>();
+                        check::<Half>();
+                    }
                     #[cfg(target_arch = "x86_64")]
                     Machine::Avx2 => check::<__m256>(),
                     #[cfg(target_arch = "aarch64")]

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 #[cfg(target_arch = "aarch64")]
 use crate::machine::float32x4_t;
 #[cfg(target_arch = "x86_64")]
-use crate::machine::{__m256, __m512};
+use crate::machine::{__m256, __m512, Half};
 use crate::machine::{Four, Machine, NO_LIMITS, Vector};
 
 /// The left side and its shape.
@@ -528,7 +528,7 @@ macro_rules! tiles {
 }
 
 #[cfg(target_arch = "x86_64")]
-tiles!(#[target_feature(enable = "avx512f")] avx512, __m512, __m256, 2, 8, 1 2 3 4 5 6 7 8);
+tiles!(#[target_feature(enable = "avx512f,avx512vl")] avx512, __m512, Half, 2, 8, 1 2 3 4 5 6 7 8);
 #[cfg(target_arch = "x86_64")]
 tiles!(#[target_feature(enable = "avx2,fma")] avx2, __m256, __m256, 2, 6, 1 2 3 4 5 6);
 
