@@ -9,7 +9,7 @@ use std::sync::Arc;
 use thalweg_format::ShapeDynamism;
 
 use crate::memory::Arguments;
-use crate::plan::{MethodPlan, PlannedValue};
+use crate::plan::{MethodPlan, PlannedStorage, PlannedValue};
 use crate::{
     AbsorbFn, DType, Preparation, PrepareFn, Prepared, Result, Scalar, Signature, ValueId,
 };
@@ -256,6 +256,19 @@ impl<'p> StaticCall<'p> {
     /// The element type, shape and dim order of a tensor whose shape does not change.
     pub fn tensor(&self, position: usize) -> Option<(DType, &'p [usize], &'p [u8])> {
         self.static_tensor(self.value(position)?)
+    }
+
+    /// Whether the argument at a position is a tensor whose elements are known, or absent.
+    pub fn is_constant(&self, position: usize) -> bool {
+        match self.value(position) {
+            Some(PlannedValue::Tensor(id)) => {
+                let storage = self.plan.tensors[id.0 as usize].storage;
+                let storage = &self.plan.storages[storage.0 as usize];
+                matches!(storage, PlannedStorage::Constant { .. })
+            }
+            Some(PlannedValue::Scalar(value)) => value.is_none(),
+            _ => false,
+        }
     }
 
     /// How many tensors the list at a position has, if all are there.

@@ -56,8 +56,9 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         |call| dispatch!(call.tensor(0)?.dtype(), float => T, { backward::<T>(call) }),
     )?;
     registry.set_order("aten::convolution.out", |call| {
-        let (weight, transposed) = (call.tensor(1)?.0, call.bool(6)?);
-        (weight == DType::F32 && !transposed).then_some(Order::ChannelsLast)
+        let (weight, _, _) = call.tensor(1)?;
+        let is_ready = weight == DType::F32 && call.is_constant(1) && call.is_constant(2);
+        (is_ready && !call.bool(6)?).then_some(Order::ChannelsLast)
     });
     planned::register(registry);
     Ok(())
