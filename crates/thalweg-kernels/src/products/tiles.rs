@@ -416,6 +416,25 @@ unsafe fn finish<V: Vector, const ROWS: usize, const VECTORS: usize>(
     tile: &Tile,
     sums: [[V; VECTORS]; ROWS],
 ) {
+    // SAFETY: as `tile` is called.
+    unsafe {
+        // What is asked once for all rows is not asked for each.
+        if tile.columns == VECTORS * V::LANES {
+            finish_columns(work, tile, sums, VECTORS * V::LANES);
+        } else {
+            finish_columns(work, tile, sums, tile.columns);
+        }
+    }
+}
+
+/// Writes the first `columns` of each row of a tile of sums.
+#[inline(always)]
+unsafe fn finish_columns<V: Vector, const ROWS: usize, const VECTORS: usize>(
+    work: &Work<'_>,
+    tile: &Tile,
+    sums: [[V; VECTORS]; ROWS],
+    columns: usize,
+) {
     let finish = &work.finish;
     let add = if tile.first {
         finish.add
@@ -426,13 +445,27 @@ unsafe fn finish<V: Vector, const ROWS: usize, const VECTORS: usize>(
     let limits = finish.limits.filter(|_| tile.depth.end == work.depth);
     // SAFETY: as `tile` is called.
     unsafe {
-        let limits = limits.unwrap_or(NO_LIMITS);
-        let limits = [V::splat(limits[0]), V::splat(limits[1])];
+        let [lowest, highest] = limits.unwrap_or(NO_LIMITS);
+        let limits = [V::splat(lowest), V::splat(highest)];
         let out = work.out.add(tile.row * work.stride + tile.column);
         let same = match add {
-            Add::Columns(add) => read(add.as_ptr().add(tile.column), tile.columns),
+            Add::Columns(add) => read(add.as_ptr().add(tile.column), columns),
             _ => [V::splat(0.0); VECTORS],
         };
+        if let (Scale::All(scale), Add::Nothing | Add::Columns(_)) = (finish.scale, add) {
+            let scale = V::splat(scale);
+            for (row, sums) in sums.into_iter().enumerate() {
+                write(
+                    out.add(row * work.stride),
+                    sums,
+                    scale,
+                    same,
+                    limits,
+                    columns,
+                );
+            }
+            return;
+        }
         for (row, sums) in sums.into_iter().enumerate() {
             let scale = V::splat(match finish.scale {
                 Scale::All(scale) => scale,
@@ -442,7 +475,7 @@ unsafe fn finish<V: Vector, const ROWS: usize, const VECTORS: usize>(
             let added = match add {
                 Add::Rows(add) => [V::splat(*add.as_ptr().add(tile.row + row)); VECTORS],
                 Add::Result(keep) => {
-                    let mut there: [V; VECTORS] = read(out, tile.columns);
+                    let mut there: [V; VECTORS] = read(out, columns);
                     for there in &mut there {
                         *there = there.mul_add(V::splat(keep), V::splat(0.0));
                     }
@@ -450,15 +483,30 @@ unsafe fn finish<V: Vector, const ROWS: usize, const VECTORS: usize>(
                 }
                 Add::Nothing | Add::Columns(_) => same,
             };
-            for (index, (sum, added)) in sums.into_iter().zip(added).enumerate() {
-                let sum = sum.mul_add(scale, added);
-                let sum = sum.limited(limits[0], limits[1]);
-                let at = index * V::LANES;
-                if tile.columns >= at + V::LANES {
-                    sum.store(out.add(at));
-                } else if tile.columns > at {
-                    sum.store_first(out.add(at), tile.columns - at);
-                }
+            write(out, sums, scale, added, limits, columns);
+        }
+    }
+}
+
+/// Writes the first `columns` of a row: `scale * sum + added`, with limits.
+#[inline(always)]
+unsafe fn write<V: Vector, const VECTORS: usize>(
+    out: *mut f32,
+    sums: [V; VECTORS],
+    scale: V,
+    added: [V; VECTORS],
+    [lowest, highest]: [V; 2],
+    columns: usize,
+) {
+    // SAFETY: as this function is called: there is room for so many.
+    unsafe {
+        for (index, (sum, added)) in sums.into_iter().zip(added).enumerate() {
+            let sum = sum.mul_add(scale, added).limited(lowest, highest);
+            let at = index * V::LANES;
+            if columns >= at + V::LANES {
+                sum.store(out.add(at));
+            } else if columns > at {
+                sum.store_first(out.add(at), columns - at);
             }
         }
     }
