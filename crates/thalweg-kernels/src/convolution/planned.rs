@@ -17,7 +17,7 @@ use crate::ordering::{ChannelOrder, fill_in_order, laid_out};
 /// What is known of a convolution before it is called.
 pub(super) struct Planned {
     pub(super) finishing: Finishing,
-    last: Option<ChannelsLast>,
+    pub(super) last: Option<ChannelsLast>,
 }
 
 /// A convolution of f32 with channels last, for one shape.
