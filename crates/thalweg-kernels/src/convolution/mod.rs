@@ -56,9 +56,14 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         |call| dispatch!(call.tensor(0)?.dtype(), float => T, { backward::<T>(call) }),
     )?;
     registry.set_order("aten::convolution.out", |call| {
-        let (weight, _, _) = call.tensor(1)?;
+        let (weight, sizes, _) = call.tensor(1)?;
         let is_ready = weight == DType::F32 && call.is_constant(1) && call.is_constant(2);
-        (is_ready && !call.bool(6)?).then_some(Order::ChannelsLast)
+        // Groups of a few channels leave vectors of channels mostly empty.
+        let (groups, outputs) = (call.int(8)?, sizes.first().copied()?);
+        let per_group = outputs / usize::try_from(groups).ok().filter(|&groups| groups > 0)?;
+        let is_depthwise = sizes.get(1) == Some(&1) && per_group == 1;
+        let is_wide = groups == 1 || is_depthwise || per_group >= 8;
+        (is_ready && is_wide && !call.bool(6)?).then_some(Order::ChannelsLast)
     });
     planned::register(registry);
     Ok(())
