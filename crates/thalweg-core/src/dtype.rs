@@ -66,6 +66,7 @@ impl DType {
     ];
 
     /// Size of one element in bytes.
+    #[inline]
     pub const fn size(self) -> usize {
         match self {
             Self::U8
@@ -80,6 +81,12 @@ impl DType {
             Self::U64 | Self::I64 | Self::F64 | Self::ComplexF32 => 8,
             Self::ComplexF64 => 16,
         }
+    }
+
+    /// How many elements so many bytes hold. Sizes are powers of two, so there is nothing to divide.
+    #[inline]
+    pub(crate) const fn count_in(self, bytes: usize) -> usize {
+        bytes >> self.size().trailing_zeros()
     }
 
     /// Alignment in bytes that a slice of elements needs.

@@ -75,7 +75,7 @@ impl Kernel {
             Overlap::Copied
         });
         let call = Arguments::new(&mut values, &mut scratch, &ids, &lending)?;
-        self.run(&KernelCall::new(call, threads.max(1)))?;
+        self.run(&KernelCall::new(call, threads.max(1), None, 0))?;
         ids.iter().map(|&id| read(&values, id)).collect()
     }
 }

@@ -337,30 +337,27 @@ pub struct KernelCall<'c> {
 }
 
 impl<'c> KernelCall<'c> {
-    pub(crate) fn new(arguments: Arguments<'c>, threads: usize) -> Self {
+    /// `prepared` is what the operator has prepared of its constant arguments; `unread` has a bit for
+    /// each argument, as [`is_unread`](Self::is_unread) says.
+    #[inline(always)]
+    pub(crate) fn new(
+        arguments: Arguments<'c>,
+        threads: usize,
+        prepared: Option<&'c Prepared>,
+        unread: u64,
+    ) -> Self {
         Self {
             arguments,
             threads,
-            prepared: None,
-            unread: 0,
+            prepared,
+            unread,
         }
-    }
-
-    pub(crate) fn with_prepared(mut self, prepared: Option<&'c Prepared>) -> Self {
-        self.prepared = prepared;
-        self
     }
 
     /// What the operator has prepared of its constant arguments, if it has.
     #[inline]
     pub fn prepared<T: Any>(&self) -> Option<&T> {
         self.prepared?.get()
-    }
-
-    /// `unread` has a bit for each argument, as [`is_unread`](Self::is_unread) says.
-    pub(crate) fn with_unread(mut self, unread: u64) -> Self {
-        self.unread = unread;
-        self
     }
 
     /// Whether nothing looks at an output, so that it need not be computed. It must be given its shape

@@ -69,6 +69,6 @@ pub use scalar::Scalar;
 pub use signature::{Parameter, ParameterKind, Signature};
 pub use state::{State, StateBuffer};
 pub use tensor::{Dims, MAX_RANK, Tensor, TensorView, TensorViewMut};
-pub use tensor::{identity_order, is_row_major, numel, strides_of};
+pub use tensor::{identity_order, is_row_major, numel, same_dims, strides_of};
 pub use trace::{Note, Span, Trace, Tracer};
 pub use value::{Input, Output, Value, ValueId};

@@ -127,7 +127,7 @@ impl Signature {
     }
 
     /// What a call may do with its arguments.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn lending(&self, overlap: Overlap) -> Lending<'_> {
         Lending {
             reads: self.parameters.len(),

@@ -55,8 +55,8 @@ fn all(
 ) -> Result<bool> {
     let sizes = broadcast_shapes(a.sizes(), b.sizes())?;
     let layouts = [
-        Layout::of(a)?.broadcast(&sizes)?,
-        Layout::of(b)?.broadcast(&sizes)?,
+        Layout::of(a).broadcast(&sizes)?,
+        Layout::of(b).broadcast(&sizes)?,
     ];
     let [a, b] = [
         converted::<f64>(call, a.bytes(), a.dtype())?,

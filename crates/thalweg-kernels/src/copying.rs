@@ -42,6 +42,22 @@ pub(crate) fn copy_elements<T: Pod>(
     copy_bytes(target, to, source, from, size_of::<T>(), threads)
 }
 
+/// Copies memory whose elements lie alike on both sides.
+pub(crate) fn copy_all(target: &mut [u8], source: &[u8], threads: usize) -> Result<()> {
+    let len = target.len();
+    ensure!(
+        len == source.len(),
+        Internal,
+        "a copy of {} bytes to {len}",
+        source.len()
+    );
+    let part = len.div_ceil(threads.max(1)).next_multiple_of(64);
+    for_each_chunk(threads, len / 4, target, part, |index, target| {
+        target.copy_from_slice(&source[index * part..][..target.len()]);
+        Ok(())
+    })
+}
+
 /// So many bytes are not worth a plan if they follow each other.
 const SMALL: usize = 1 << 14;
 

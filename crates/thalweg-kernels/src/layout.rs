@@ -32,16 +32,27 @@ impl Layout {
     }
 
     /// How a tensor lies in its memory.
-    pub(crate) fn of(tensor: &TensorView<'_>) -> Result<Self> {
-        Self::dense(tensor.sizes(), tensor.dim_order())
+    #[inline]
+    pub(crate) fn of(tensor: &TensorView<'_>) -> Self {
+        Self {
+            offset: 0,
+            sizes: tensor.dims(),
+            strides: tensor.strides(),
+        }
     }
 
     /// How a tensor to write lies in its memory.
-    pub(crate) fn of_output(tensor: &TensorViewMut<'_>) -> Result<Self> {
-        Self::dense(tensor.sizes(), tensor.dim_order())
+    #[inline]
+    pub(crate) fn of_output(tensor: &TensorViewMut<'_>) -> Self {
+        Self {
+            offset: 0,
+            sizes: tensor.dims(),
+            strides: tensor.strides(),
+        }
     }
 
     /// Every `step`-th position of a dimension from `start` on, `len` of them.
+    #[inline]
     pub(crate) fn slice(mut self, dim: usize, start: usize, step: usize, len: usize) -> Self {
         // Saturated where the shape is empty, and the numbers mean nothing.
         let stride = self.strides[dim];
@@ -52,11 +63,13 @@ impl Layout {
     }
 
     /// One position of a dimension, which goes away.
+    #[inline]
     pub(crate) fn select(self, dim: usize, index: usize) -> Self {
         self.slice(dim, index, 1, 1).without(dim)
     }
 
     /// Without a dimension of size 1.
+    #[inline]
     pub(crate) fn without(mut self, dim: usize) -> Self {
         self.sizes.remove(dim);
         self.strides.remove(dim);
@@ -64,6 +77,7 @@ impl Layout {
     }
 
     /// With another dimension before position `dim`.
+    #[inline]
     pub(crate) fn with(mut self, dim: usize, size: usize, stride: usize) -> Result<Self> {
         self.sizes.insert(dim, size)?;
         self.strides.insert(dim, stride)?;
@@ -79,6 +93,7 @@ impl Layout {
     }
 
     /// The dimensions in another order; `order` names each once.
+    #[inline]
     pub(crate) fn permute(&self, order: &[usize]) -> Self {
         let mut permuted = *self;
         for (to, &from) in order.iter().enumerate() {
@@ -98,6 +113,7 @@ impl Layout {
     }
 
     /// Position behind the last element; 0 if there are no elements.
+    #[inline]
     pub(crate) fn end(&self) -> usize {
         if self.sizes.contains(&0) {
             return 0;

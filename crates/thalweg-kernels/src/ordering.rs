@@ -3,14 +3,19 @@
 //! Most operators of this crate that look at more than one element at a time are written for one
 //! or two orders, which nearly all programs have. Others go through a copy in temporary memory.
 
-use thalweg_core::{Element, KernelCall, Result, TensorView, TensorViewMut, strides_of};
+use thalweg_core::{Element, KernelCall, Result, TensorView, TensorViewMut, same_dims, strides_of};
 
 use crate::copying::{copy_bytes, copy_elements};
 use crate::layout::Layout;
 
 /// Whether two dim orders put every element of a shape at the same place.
+#[inline]
 pub(crate) fn same_places(sizes: &[usize], a: &[u8], b: &[u8]) -> bool {
-    a == b || sizes.contains(&0) || {
+    same_dims(a, b) || same_places_of_other_order(sizes, a, b)
+}
+
+fn same_places_of_other_order(sizes: &[usize], a: &[u8], b: &[u8]) -> bool {
+    sizes.contains(&0) || {
         let (a, b) = (strides_of(sizes, a), strides_of(sizes, b));
         (0..sizes.len()).all(|dim| sizes[dim] == 1 || a[dim] == b[dim])
     }
@@ -76,7 +81,19 @@ pub(crate) fn around(sizes: &[usize], order: &[u8], dim: usize) -> [usize; 3] {
 
 /// A tensor in another dim order: with the same memory if its elements lie as they should, else
 /// a copy in temporary memory.
+#[inline]
 pub(crate) fn in_order<'a>(
+    call: &'a KernelCall<'_>,
+    tensor: TensorView<'a>,
+    order: &'a [u8],
+) -> Result<TensorView<'a>> {
+    if same_dims(tensor.dim_order(), order) {
+        return Ok(tensor);
+    }
+    in_other_order(call, tensor, order)
+}
+
+fn in_other_order<'a>(
     call: &'a KernelCall<'_>,
     tensor: TensorView<'a>,
     order: &'a [u8],
@@ -86,7 +103,7 @@ pub(crate) fn in_order<'a>(
         return TensorView::with_dim_order(dtype, sizes, order, tensor.bytes());
     }
     let copy = call.temporary::<u8>(tensor.bytes().len())?;
-    let (to, from) = (Layout::dense(sizes, order)?, Layout::of(&tensor)?);
+    let (to, from) = (Layout::dense(sizes, order)?, Layout::of(&tensor));
     copy_bytes(
         copy,
         &to,
@@ -120,6 +137,6 @@ pub(crate) fn fill_in_order<T: Element>(
     }
     let copy = call.temporary::<T>(out.numel())?;
     fill(copy)?;
-    let (to, from) = (Layout::of_output(out)?, Layout::dense(out.sizes(), order)?);
+    let (to, from) = (Layout::of_output(out), Layout::dense(out.sizes(), order)?);
     copy_elements(out.data_mut::<T>()?, &to, copy, &from, call.threads())
 }

@@ -149,8 +149,8 @@ fn copy_index(call: &KernelCall<'_>) -> Result<()> {
     } else {
         call.resize_in_place(0, &sizes)?
     };
-    let to = Layout::of_output(&results)?.select(0, index);
-    copy(&mut results, &to, &row, &Layout::of(&row)?, call.threads())
+    let to = Layout::of_output(&results).select(0, index);
+    copy(&mut results, &to, &row, &Layout::of(&row), call.threads())
 }
 
 fn first_element(call: &KernelCall<'_>) -> Result<()> {

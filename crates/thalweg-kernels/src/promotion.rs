@@ -90,6 +90,13 @@ fn combine(higher: Rank, lower: Rank) -> Rank {
     }
 }
 
+/// Whether tensors of type `dtype`, with dimensions, keep it next to a number.
+#[inline]
+pub(crate) fn keeps_type(dtype: DType, number: Scalar) -> bool {
+    category(default_dtype(number)) <= category(dtype)
+}
+
+#[inline]
 fn category(dtype: DType) -> u8 {
     match dtype {
         DType::Bool => 0,

@@ -102,20 +102,23 @@ const WIDTH: usize = 16;
 #[inline(always)]
 fn row<R: Exp>(kind: Kind, data: &[R], out: &mut [R]) {
     let max = maximum(data);
-    let mut sums = [R::zero(); WIDTH];
     let (chunks, rest) = data.as_chunks::<WIDTH>();
     let (out_chunks, out_rest) = out.as_chunks_mut::<WIDTH>();
-    for (x, y) in chunks.iter().zip(out_chunks) {
-        for ((y, x), sum) in y.iter_mut().zip(x).zip(&mut sums) {
-            *y = (*x - max).exponential();
-            *sum += *y;
-        }
-    }
-    for ((y, x), sum) in out_rest.iter_mut().zip(rest).zip(&mut sums) {
+    let mut sum = R::zero();
+    for (y, x) in out_rest.iter_mut().zip(rest) {
         *y = (*x - max).exponential();
-        *sum += *y;
+        sum += *y;
     }
-    let sum: R = sums.into_iter().sum();
+    if !chunks.is_empty() {
+        let mut sums = [R::zero(); WIDTH];
+        for (x, y) in chunks.iter().zip(out_chunks) {
+            for ((y, x), sum) in y.iter_mut().zip(x).zip(&mut sums) {
+                *y = (*x - max).exponential();
+                *sum += *y;
+            }
+        }
+        sum += sums.into_iter().sum();
+    }
     match kind {
         Kind::Plain => out.iter_mut().for_each(|y| *y = *y / sum),
         Kind::Logarithm => {
@@ -130,8 +133,11 @@ fn row<R: Exp>(kind: Kind, data: &[R], out: &mut [R]) {
 #[inline(always)]
 pub(crate) fn maximum<R: Exp>(data: &[R]) -> R {
     let larger = |a: R, b: R| if b > a { b } else { a };
-    let mut max = [R::neg_infinity(); WIDTH];
     let (chunks, rest) = data.as_chunks::<WIDTH>();
+    if chunks.is_empty() {
+        return rest.iter().fold(R::neg_infinity(), |a, b| larger(a, *b));
+    }
+    let mut max = [R::neg_infinity(); WIDTH];
     for chunk in chunks {
         for (max, x) in max.iter_mut().zip(chunk) {
             *max = larger(*max, *x);

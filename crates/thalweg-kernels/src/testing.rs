@@ -32,8 +32,8 @@ pub(crate) fn numbers(sizes: &[usize]) -> Tensor {
 pub(crate) fn in_order(tensor: &Tensor, order: &[u8]) -> Tensor {
     let mut moved = Tensor::zeros_in_order(tensor.dtype(), tensor.sizes(), order).unwrap();
     let (to, from) = (
-        Layout::of_output(&moved.view_mut()).unwrap(),
-        Layout::of(&tensor.view()).unwrap(),
+        Layout::of_output(&moved.view_mut()),
+        Layout::of(&tensor.view()),
     );
     copy(&mut moved.view_mut(), &to, &tensor.view(), &from, 1).unwrap();
     moved

@@ -291,7 +291,7 @@ impl<'a> Search<'a> {
         let lending = kernel.signature().lending(Overlap::Copied);
         let ran = panic::catch_unwind(AssertUnwindSafe(|| {
             let call = Arguments::new(&mut values, &mut scratch, &ids, &lending)?;
-            kernel.run(&KernelCall::new(call, self.threads))
+            kernel.run(&KernelCall::new(call, self.threads, None, 0))
         }));
         let (Ok(Ok(())), Some(written)) = (ran, lent.target) else {
             return Ok(None);

@@ -87,9 +87,22 @@ impl<'c> Arguments<'c> {
         ids: &'c [ValueId],
         lending: &Lending<'c>,
     ) -> Result<Self> {
+        let arguments = Self::unkept(values, scratch, ids, lending);
+        arguments.keep_inputs()?;
+        Ok(arguments)
+    }
+
+    /// Arguments for one call, whose inputs are still to be [kept](Self::keep_inputs).
+    #[inline(always)]
+    pub(crate) fn unkept(
+        values: &'c mut Values,
+        scratch: &'c mut Scratch,
+        ids: &'c [ValueId],
+        lending: &Lending<'c>,
+    ) -> Self {
         values.call += 1;
         scratch.reset();
-        let arguments = Self {
+        Self {
             values,
             scratch,
             ids,
@@ -98,12 +111,17 @@ impl<'c> Arguments<'c> {
             write_mask: lending.write_mask,
             overlap: lending.overlap,
             signature: lending.signature,
-        };
-        if matches!(arguments.overlap, Overlap::Copied) {
-            arguments.mark_outputs()?;
-            arguments.copy_overwritten_inputs()?;
         }
-        Ok(arguments)
+    }
+
+    /// Copies the inputs that the call could overwrite. To be done before anything is lent.
+    #[inline(always)]
+    pub(crate) fn keep_inputs(&self) -> Result<()> {
+        if matches!(self.overlap, Overlap::Copied) {
+            self.mark_outputs()?;
+            self.copy_overwritten_inputs()?;
+        }
+        Ok(())
     }
 
     /// How many there are.
@@ -119,13 +137,13 @@ impl<'c> Arguments<'c> {
     }
 
     /// A tensor to read.
-    #[inline]
+    #[inline(always)]
     pub fn tensor(&self, position: usize) -> Result<TensorView<'_>> {
-        self.check_read(position)?;
-        match self.slot(position)? {
-            Slot::Tensor(id) => self.read(*id),
-            other => Err(self.mismatch(position, "a tensor", other)),
-        }
+        // Views are put together where they are used: a function that is called would leave them in
+        // memory, and reading that back at once takes longer than all that is checked here.
+        let tensor = self.readable(position)?;
+        // SAFETY: `readable` has checked it.
+        Ok(unsafe { self.view(tensor) })
     }
 
     /// A tensor to read, which may be absent.
@@ -315,21 +333,19 @@ impl<'c> Arguments<'c> {
     ///
     /// # Errors
     /// If the program did not plan for that shape.
-    #[inline]
+    #[inline(always)]
     pub fn output(&self, position: usize, sizes: &[usize]) -> Result<TensorViewMut<'_>> {
-        self.check_written(position)?;
-        let id = self.tensor_id(position)?;
-        self.take(id, Some(sizes))
-            .map_err(|error| self.name_output(error, position))
+        let tensor = self.taken(position, Some(sizes))?;
+        // SAFETY: it was taken just now.
+        Ok(unsafe { self.view_mut(tensor) })
     }
 
     /// A tensor that the operator reads and writes, as it is. It can be taken once a call.
-    #[inline]
+    #[inline(always)]
     pub fn in_place(&self, position: usize) -> Result<TensorViewMut<'_>> {
-        self.check_written(position)?;
-        let id = self.tensor_id(position)?;
-        self.take(id, None)
-            .map_err(|error| self.name_output(error, position))
+        let tensor = self.taken(position, None)?;
+        // SAFETY: it was taken just now.
+        Ok(unsafe { self.view_mut(tensor) })
     }
 
     /// A tensor that the operator resizes, keeping its leading bytes, and then reads and writes.
@@ -376,8 +392,11 @@ impl<'c> Arguments<'c> {
                 ids.len()
             ),
         };
-        self.take(id, Some(sizes))
-            .map_err(|error| self.name_output(error, position))
+        let tensor = self
+            .take(id, Some(sizes))
+            .map_err(|error| self.name_output(error, position))?;
+        // SAFETY: it was taken just now.
+        Ok(unsafe { self.view_mut(tensor) })
     }
 
     /// Sets a number that the operator returns.
@@ -443,7 +462,7 @@ impl<'c> Arguments<'c> {
     fn slot(&self, position: usize) -> Result<&Slot> {
         match self.ids.get(position) {
             Some(&id) => self.values.slot(id),
-            None => bail!(InvalidProgram, "{} is missing", self.name(position)),
+            None => Err(self.missing(position)),
         }
     }
 
@@ -477,25 +496,19 @@ impl<'c> Arguments<'c> {
     /// An error unless the argument is declared as one to read.
     #[inline]
     fn check_read(&self, position: usize) -> Result<()> {
-        ensure!(
-            position < self.reads && !self.is_written(position),
-            Internal,
-            "{} is not declared as an input",
-            self.name(position)
-        );
-        Ok(())
+        if position < self.reads && !self.is_written(position) {
+            return Ok(());
+        }
+        Err(self.not_declared(position, "an input"))
     }
 
     /// An error unless the argument is declared as one to write.
     #[inline]
     fn check_written(&self, position: usize) -> Result<()> {
-        ensure!(
-            self.is_written(position),
-            Internal,
-            "{} is not declared as an output",
-            self.name(position)
-        );
-        Ok(())
+        if self.is_written(position) {
+            return Ok(());
+        }
+        Err(self.not_declared(position, "an output"))
     }
 
     #[inline]
@@ -513,7 +526,7 @@ impl<'c> Arguments<'c> {
     fn mark_outputs(&self) -> Result<()> {
         for &position in self.writes {
             self.for_each_tensor(usize::from(position), |id| {
-                // SAFETY: no view is out yet; this is only called by `new`.
+                // SAFETY: no view is out yet; this is only called by `keep_inputs`.
                 let tensor = unsafe { &mut *self.values.tensors[id.0 as usize].get() };
                 tensor.written_in = self.values.call;
                 Ok(())
@@ -596,7 +609,7 @@ impl<'c> Arguments<'c> {
 
     #[cold]
     fn copy(&self, id: TensorId) -> Result<()> {
-        // SAFETY: no view is out yet; this is only called by `new`.
+        // SAFETY: no view is out yet; this is only called by `keep_inputs`.
         let tensor = unsafe { &mut *self.values.tensors[id.0 as usize].get() };
         if tensor.copied_in == self.values.call {
             return Ok(());
@@ -607,7 +620,7 @@ impl<'c> Arguments<'c> {
         let sizes = self.scratch.take::<usize>(tensor.sizes().len())?;
         sizes.copy_from_slice(tensor.sizes());
         let data = self.scratch.take::<u8>(len)?;
-        // SAFETY: checked, and nobody writes before `new` returns.
+        // SAFETY: checked, and nobody writes before `keep_inputs` returns.
         data.copy_from_slice(unsafe { storage.bytes(tensor.offset, len) });
         tensor.copy = Some(TensorCopy {
             sizes: NonNull::from(sizes).cast(),
@@ -618,13 +631,42 @@ impl<'c> Arguments<'c> {
         Ok(())
     }
 
-    /// A tensor's content: its copy, if this call may overwrite it.
+    /// The tensor of an argument to read, which has memory.
+    #[inline(never)]
+    fn readable(&self, position: usize) -> Result<&TensorSlot> {
+        self.check_read(position)?;
+        match self.slot(position)? {
+            Slot::Tensor(id) => self.with_memory(*id),
+            other => Err(self.mismatch(position, "a tensor", other)),
+        }
+    }
+
+    /// A tensor that has memory: its own, or that of its copy.
     #[inline]
-    fn read(&self, id: TensorId) -> Result<TensorView<'_>> {
+    fn with_memory(&self, id: TensorId) -> Result<&TensorSlot> {
         let tensor = self.peek(id);
-        if tensor.copied_in == self.values.call
-            && let Some(copy) = tensor.copy
-        {
+        if self.copy_of(tensor).is_none() {
+            self.storage(tensor).check(tensor.offset, tensor.len())?;
+        }
+        Ok(tensor)
+    }
+
+    /// A tensor's copy, if this call may overwrite it.
+    #[inline(always)]
+    fn copy_of<'t>(&self, tensor: &'t TensorSlot) -> Option<&'t TensorCopy> {
+        if tensor.copied_in != self.values.call {
+            return None;
+        }
+        tensor.copy.as_ref()
+    }
+
+    /// A tensor's content: its copy, if this call may overwrite it.
+    ///
+    /// # Safety
+    /// The tensor belongs to an argument that is read, and [`with_memory`](Self::with_memory) gave it.
+    #[inline(always)]
+    unsafe fn view<'t>(&'t self, tensor: &'t TensorSlot) -> TensorView<'t> {
+        if let Some(copy) = self.copy_of(tensor) {
             // SAFETY: the copy was made in this call's scratch, which lives and is not reset for
             // as long as `self` borrows it, and nobody else has these pieces.
             let (sizes, data) = unsafe {
@@ -633,32 +675,28 @@ impl<'c> Arguments<'c> {
                     slice::from_raw_parts(copy.data.as_ptr(), copy.len),
                 )
             };
-            return Ok(TensorView::trusted(
-                tensor.dtype,
-                sizes,
-                &tensor.dim_order,
-                data,
-            ));
+            return TensorView::trusted(tensor.dtype, sizes, &tensor.dim_order, data);
         }
-        let len = tensor.len();
-        let storage = self.storage(tensor);
-        storage.check(tensor.offset, len)?;
-        // SAFETY: the argument is an input (checked by the caller), and shares no memory with an
-        // output that is written: either that is known, or it would have a copy, or the output is
-        // only written where it does not. So nothing changes the shape or the bytes while `self`
-        // is borrowed.
-        let data = unsafe { storage.bytes(tensor.offset, len) };
-        Ok(TensorView::trusted(
-            tensor.dtype,
-            tensor.sizes(),
-            &tensor.dim_order,
-            data,
-        ))
+        // SAFETY: the place is within the storage (the caller says so). The argument is an input, and
+        // shares no memory with an output that is written: either that is known, or it would have a
+        // copy, or the output is only written where it does not. So nothing changes the shape or the
+        // bytes while `self` is borrowed.
+        let data = unsafe { self.storage(tensor).bytes(tensor.offset, tensor.len()) };
+        TensorView::trusted(tensor.dtype, tensor.sizes(), &tensor.dim_order, data)
     }
 
-    /// A tensor to write, of an argument that is declared as an output.
+    /// The tensor of an argument that is declared as an output, taken.
+    #[inline(never)]
+    fn taken(&self, position: usize, sizes: Option<&[usize]>) -> Result<&TensorSlot> {
+        self.check_written(position)?;
+        let id = self.tensor_id(position)?;
+        self.take(id, sizes)
+            .map_err(|error| self.name_output(error, position))
+    }
+
+    /// Takes an output: from now on it is [`view_mut`](Self::view_mut)'s alone.
     #[inline]
-    fn take(&self, id: TensorId, sizes: Option<&[usize]>) -> Result<TensorViewMut<'_>> {
+    fn take(&self, id: TensorId, sizes: Option<&[usize]>) -> Result<&TensorSlot> {
         ensure!(
             self.peek(id).taken_in != self.values.call,
             Internal,
@@ -694,16 +732,21 @@ impl<'c> Arguments<'c> {
         );
         storage.check(tensor.offset, len)?;
         tensor.taken_in = self.values.call;
-        let tensor = &*tensor;
-        // SAFETY: checked. No other view of these bytes is out, nor will be while this call runs:
-        // inputs that overlap were copied, and other outputs that overlap are refused.
-        let data = unsafe { storage.bytes_mut(tensor.offset, len) };
-        Ok(TensorViewMut::trusted(
-            tensor.dtype,
-            tensor.sizes(),
-            &tensor.dim_order,
-            data,
-        ))
+        Ok(tensor)
+    }
+
+    /// The memory of an output, to write.
+    ///
+    /// # Safety
+    /// [`take`](Self::take) gave the tensor, and this is asked for once for each time that it did.
+    #[inline(always)]
+    unsafe fn view_mut<'t>(&'t self, tensor: &'t TensorSlot) -> TensorViewMut<'t> {
+        let storage = self.storage(tensor);
+        // SAFETY: `take` has checked that the place is within the storage. No other view of these bytes
+        // is out, nor will be while this call runs: inputs that overlap were copied, and other outputs
+        // that overlap are refused.
+        let data = unsafe { storage.bytes_mut(tensor.offset, tensor.len()) };
+        TensorViewMut::trusted(tensor.dtype, tensor.sizes(), &tensor.dim_order, data)
     }
 
     /// Moves an output that was a view back to its planned place.
@@ -766,6 +809,21 @@ impl<'c> Arguments<'c> {
         unsafe { &*self.values.storages[tensor.storage.0 as usize].get() }
     }
 
+    // Errors are made apart, so that the functions that may fail are small enough to be inlined.
+
+    #[cold]
+    fn missing(&self, position: usize) -> Error {
+        let name = self.name(position);
+        Error::new(ErrorKind::InvalidProgram, format!("{name} is missing"))
+    }
+
+    #[cold]
+    fn not_declared(&self, position: usize, what: &str) -> Error {
+        let name = self.name(position);
+        let message = format!("{name} is not declared as {what}");
+        Error::new(ErrorKind::Internal, message)
+    }
+
     #[cold]
     fn mismatch(&self, position: usize, expected: &str, found: &Slot) -> Error {
         let found = match found {
@@ -805,12 +863,24 @@ impl<'a> TensorList<'a> {
     }
 
     /// An entry, which may be absent.
+    #[inline(always)]
     pub fn optional(&self, index: usize) -> Result<Option<TensorView<'a>>> {
+        let Some(tensor) = self.entry(index)? else {
+            return Ok(None);
+        };
+        // SAFETY: `with_memory` gave it, and lists of tensors are had for arguments that are read
+        // (`Arguments::tensor_list`).
+        Ok(Some(unsafe { self.arguments.view(tensor) }))
+    }
+
+    /// The tensor of an entry, which has memory.
+    #[inline(never)]
+    fn entry(&self, index: usize) -> Result<Option<&'a TensorSlot>> {
         let Some(id) = self.ids.get(index).copied().flatten() else {
             return Ok(None);
         };
         match self.arguments.values.slot(id)? {
-            Slot::Tensor(id) => self.arguments.read(*id).map(Some),
+            Slot::Tensor(id) => self.arguments.with_memory(*id).map(Some),
             slot if slot.is_none() => Ok(None),
             _ => bail!(
                 InvalidProgram,

@@ -11,8 +11,8 @@ use thalweg_format::ShapeDynamism;
 use super::{Block, FileBytes, SharedBlock, Sides};
 use crate::device::{DeviceAddress, DeviceMemory, PinnedMemory, Use};
 use crate::plan::PlannedTensor;
-use crate::tensor;
-use crate::{DType, Result, Scalar, TensorView, ValueId, bail, ensure};
+use crate::tensor::{self, same_dims};
+use crate::{DType, Error, ErrorKind, Result, Scalar, TensorView, ValueId, bail, ensure};
 
 /// Index of a tensor of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -371,19 +371,22 @@ impl Storage {
         if offset.checked_add(len).is_some_and(|end| end <= self.len) {
             return Ok(());
         }
-        // Memory that has not been written yet is not there at all in a growing or lent storage.
-        bail!(
-            InvalidProgram,
-            "{}",
-            match self.owner {
-                Owner::Device { .. } | Owner::DevicePlace { .. } =>
-                    "a tensor on a device is used on the host".to_string(),
-                _ => format!(
-                    "a tensor of {len} bytes is read that has no memory yet: the program uses it \
-                     before anything was written to it"
-                ),
+        Err(self.absent(len))
+    }
+
+    /// Memory that has not been written yet is not there at all in a growing or lent storage.
+    #[cold]
+    fn absent(&self, len: usize) -> Error {
+        let message = match self.owner {
+            Owner::Device { .. } | Owner::DevicePlace { .. } => {
+                "a tensor on a device is used on the host".to_string()
             }
-        )
+            _ => format!(
+                "a tensor of {len} bytes is read that has no memory yet: the program uses it \
+                 before anything was written to it"
+            ),
+        };
+        Error::new(ErrorKind::InvalidProgram, message)
     }
 
     /// # Safety
@@ -514,7 +517,7 @@ impl TensorSlot {
     /// Gives the tensor another shape. An error if it is not allowed to have it.
     #[inline]
     pub(crate) fn resize(&mut self, sizes: &[usize], grows: bool) -> Result<()> {
-        if *self.sizes == *sizes {
+        if same_dims(&self.sizes, sizes) {
             return Ok(());
         }
         self.resize_to_other(sizes, grows)
@@ -556,6 +559,12 @@ impl TensorSlot {
     }
 }
 
+#[cold]
+fn no_value(id: ValueId) -> Error {
+    let message = format!("there is no value {}", id.index());
+    Error::new(ErrorKind::Internal, message)
+}
+
 /// Bytes of a shape.
 fn bytes(sizes: &[usize], dtype: DType) -> Result<usize> {
     match tensor::numel(sizes)?.checked_mul(dtype.size()) {
@@ -576,10 +585,7 @@ impl Values {
 
     #[inline]
     pub(crate) fn slot(&self, id: ValueId) -> Result<&Slot> {
-        match self.slots.get(id.index()) {
-            Some(slot) => Ok(slot),
-            None => bail!(Internal, "there is no value {}", id.index()),
-        }
+        self.slots.get(id.index()).ok_or_else(|| no_value(id))
     }
 
     /// Gives a tensor another shape, while no call runs.

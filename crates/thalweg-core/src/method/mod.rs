@@ -609,10 +609,14 @@ impl Instance {
                 let kernel = &linked.kernels[operator];
                 let lending = kernel.signature().lending(overlap);
                 values.wait_for_host(devices, ids, &lending)?;
-                let call = Arguments::new(values, scratch, ids, &lending)?;
-                let prepared = linked.prepared[index].as_ref();
-                let call = KernelCall::new(call, threads).with_prepared(prepared);
-                kernel.run(&call.with_unread(linked.unread[index]))
+                let call = KernelCall::new(
+                    Arguments::unkept(values, scratch, ids, &lending),
+                    threads,
+                    linked.prepared[index].as_ref(),
+                    linked.unread[index],
+                );
+                call.keep_inputs()?;
+                kernel.run(&call)
             }
             Execution::Upload(_) => values.upload(devices, ids[0], ids[1]),
             Execution::UploadInput { input, .. } => match given[input] {
@@ -639,7 +643,7 @@ impl Instance {
                 let kernel = &linked.kernels[operator];
                 let lending = kernel.signature().lending(Overlap::View);
                 let call = Arguments::new(values, scratch, ids, &lending)?;
-                kernel.run(&KernelCall::new(call, threads))
+                kernel.run(&KernelCall::new(call, threads, None, 0))
             }
             Execution::Nothing | Execution::Other => Ok(()),
         }

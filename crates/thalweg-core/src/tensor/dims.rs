@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use crate::{Result, bail, ensure};
+use crate::{Error, ErrorKind, Result, ensure};
 
 /// The largest number of dimensions that a tensor can have, as in upstream.
 pub const MAX_RANK: usize = 16;
@@ -19,6 +19,7 @@ pub struct Dims {
 
 impl Dims {
     /// No dimensions: the shape of a scalar.
+    #[inline]
     pub const fn new() -> Self {
         Self {
             len: 0,
@@ -27,12 +28,11 @@ impl Dims {
     }
 
     /// `len` times `value`. An error beyond [`MAX_RANK`].
+    #[inline]
     pub fn filled(value: usize, len: usize) -> Result<Self> {
-        ensure!(
-            len <= MAX_RANK,
-            Unsupported,
-            "{len} dimensions are more than the {MAX_RANK} that tensors can have"
-        );
+        if len > MAX_RANK {
+            return Err(too_many(len));
+        }
         let mut dims = Self::new();
         dims.len = len;
         dims.dims[..len].fill(value);
@@ -40,26 +40,50 @@ impl Dims {
     }
 
     /// A copy of a slice. An error beyond [`MAX_RANK`].
+    #[inline]
     pub fn from_slice(slice: &[usize]) -> Result<Self> {
-        let mut dims = Self::filled(0, slice.len())?;
-        dims.copy_from_slice(slice);
-        Ok(dims)
+        if slice.len() > MAX_RANK {
+            return Err(too_many(slice.len()));
+        }
+        Ok(Self::of_checked(slice))
+    }
+
+    /// A copy of a slice that is known to be no longer than [`MAX_RANK`]; what is beyond is left out.
+    #[inline]
+    pub(super) fn of_checked(slice: &[usize]) -> Self {
+        let mut dims = Self::new();
+        dims.assign(slice);
+        dims
+    }
+
+    #[inline]
+    fn assign(&mut self, slice: &[usize]) {
+        // Not by the library's copy, whose call takes longer than a few numbers.
+        for (dim, &value) in self.dims.iter_mut().zip(slice) {
+            *dim = value;
+        }
+        self.len = slice.len().min(MAX_RANK);
     }
 
     /// Adds a dimension at the inner end. An error beyond [`MAX_RANK`].
+    #[inline]
     pub fn push(&mut self, value: usize) -> Result<()> {
-        self.insert(self.len, value)
+        match self.dims.get_mut(self.len) {
+            Some(dim) => {
+                *dim = value;
+                self.len += 1;
+                Ok(())
+            }
+            None => Err(too_many(self.len + 1)),
+        }
     }
 
     /// Adds a dimension before position `at`. An error beyond [`MAX_RANK`], or if there is no
     /// such position.
     pub fn insert(&mut self, at: usize, value: usize) -> Result<()> {
-        ensure!(
-            self.len < MAX_RANK,
-            Unsupported,
-            "{} dimensions are more than the {MAX_RANK} that tensors can have",
-            self.len + 1
-        );
+        if self.len >= MAX_RANK {
+            return Err(too_many(self.len + 1));
+        }
         ensure!(
             at <= self.len,
             Internal,
@@ -82,6 +106,7 @@ impl Dims {
 }
 
 impl Default for Dims {
+    #[inline]
     fn default() -> Self {
         Self::new()
     }
@@ -90,12 +115,14 @@ impl Default for Dims {
 impl Deref for Dims {
     type Target = [usize];
 
+    #[inline]
     fn deref(&self) -> &[usize] {
         &self.dims[..self.len]
     }
 }
 
 impl DerefMut for Dims {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [usize] {
         &mut self.dims[..self.len]
     }
@@ -108,29 +135,44 @@ impl fmt::Debug for Dims {
 }
 
 impl PartialEq for Dims {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
-        **self == **other
+        same_dims(self, other)
     }
 }
 
 impl Eq for Dims {}
 
 impl PartialEq<[usize]> for Dims {
+    #[inline]
     fn eq(&self, other: &[usize]) -> bool {
-        **self == *other
+        same_dims(self, other)
     }
+}
+
+#[cold]
+fn too_many(len: usize) -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        format!("{len} dimensions are more than the {MAX_RANK} that tensors can have"),
+    )
+}
+
+/// Whether two lists of sizes, or two dim orders, are the same. What `==` does for slices is a call of
+/// the system's library, which takes longer than the few numbers of a shape.
+#[inline]
+pub fn same_dims<T: PartialEq>(a: &[T], b: &[T]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
 }
 
 static IDENTITY: [u8; MAX_RANK] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// The dim order of a row-major tensor of a rank. An error beyond [`MAX_RANK`].
+#[inline]
 pub fn identity_order(rank: usize) -> Result<&'static [u8]> {
     match IDENTITY.get(..rank) {
         Some(order) => Ok(order),
-        None => bail!(
-            Unsupported,
-            "{rank} dimensions are more than the {MAX_RANK} that tensors can have"
-        ),
+        None => Err(too_many(rank)),
     }
 }
 
@@ -143,8 +185,8 @@ pub fn numel(sizes: &[usize]) -> Result<usize> {
         .iter()
         .try_fold(1usize, |product, &size| product.checked_mul(size))
         .ok_or_else(|| {
-            crate::Error::new(
-                crate::ErrorKind::OutOfBounds,
+            Error::new(
+                ErrorKind::OutOfBounds,
                 format!("a tensor of shape {sizes:?} has more elements than memory can hold"),
             )
         })
@@ -155,11 +197,9 @@ pub fn numel(sizes: &[usize]) -> Result<usize> {
 /// A dimension of size 0 counts as 1, as in upstream. `dim_order` must be a permutation of the
 /// dimensions; sizes and order that came through a [`TensorView`](crate::TensorView) are.
 pub fn strides_of(sizes: &[usize], dim_order: &[u8]) -> Dims {
-    let mut strides = Dims {
-        len: sizes.len().min(MAX_RANK),
-        dims: [0; MAX_RANK],
-    };
-    let mut stride = 1;
+    let mut strides = Dims::new();
+    strides.len = sizes.len().min(MAX_RANK);
+    let mut stride = 1usize;
     for &dim in dim_order.iter().rev() {
         let dim = usize::from(dim);
         strides[dim] = stride;
@@ -189,11 +229,9 @@ pub fn is_row_major(sizes: &[usize], dim_order: &[u8]) -> bool {
 
 /// An error unless `dim_order` names each of `rank` dimensions once.
 pub(super) fn check_dim_order(dim_order: &[u8], rank: usize) -> Result<()> {
-    ensure!(
-        rank <= MAX_RANK,
-        Unsupported,
-        "{rank} dimensions are more than the {MAX_RANK} that tensors can have"
-    );
+    if rank > MAX_RANK {
+        return Err(too_many(rank));
+    }
     let mut seen = 0u32;
     for &dim in dim_order {
         if usize::from(dim) < rank {

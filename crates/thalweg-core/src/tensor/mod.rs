@@ -8,6 +8,6 @@ mod dims;
 mod owned;
 mod view;
 
-pub use dims::{Dims, MAX_RANK, identity_order, is_row_major, numel, strides_of};
+pub use dims::{Dims, MAX_RANK, identity_order, is_row_major, numel, same_dims, strides_of};
 pub use owned::Tensor;
 pub use view::{TensorView, TensorViewMut};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::dims::{self, Dims};
 use super::owned::Tensor;
-use crate::{DType, Element, Result, bail, ensure};
+use crate::{DType, Element, Error, ErrorKind, Result, bail, ensure};
 
 /// A tensor that borrows its shape and its memory.
 ///
@@ -96,7 +96,7 @@ impl<'a> TensorView<'a> {
     /// The number of elements.
     #[inline]
     pub fn numel(&self) -> usize {
-        self.data.len() / self.dtype.size()
+        self.dtype.count_in(self.data.len())
     }
 
     /// The dimensions from outermost to innermost in memory.
@@ -105,7 +105,14 @@ impl<'a> TensorView<'a> {
         self.dim_order
     }
 
+    /// The size of each dimension, as a value of its own.
+    #[inline]
+    pub fn dims(&self) -> Dims {
+        Dims::of_checked(self.sizes)
+    }
+
     /// The distance in elements between neighbours along each dimension.
+    #[inline]
     pub fn strides(&self) -> Dims {
         dims::strides_of(self.sizes, self.dim_order)
     }
@@ -135,7 +142,7 @@ impl<'a> TensorView<'a> {
         }
         match bytemuck::try_cast_slice(self.data) {
             Ok(slice) => Ok(slice),
-            Err(why) => bail!(Internal, "{self:?} cannot be read: {why}"),
+            Err(why) => Err(unusable(self.dtype, "read", &why)),
         }
     }
 
@@ -220,7 +227,7 @@ impl<'a> TensorViewMut<'a> {
     /// The number of elements.
     #[inline]
     pub fn numel(&self) -> usize {
-        self.data.len() / self.dtype.size()
+        self.dtype.count_in(self.data.len())
     }
 
     /// The dimensions from outermost to innermost in memory.
@@ -229,7 +236,14 @@ impl<'a> TensorViewMut<'a> {
         self.dim_order
     }
 
+    /// The size of each dimension, as a value of its own.
+    #[inline]
+    pub fn dims(&self) -> Dims {
+        Dims::of_checked(self.sizes)
+    }
+
     /// The distance in elements between neighbours along each dimension.
+    #[inline]
     pub fn strides(&self) -> Dims {
         dims::strides_of(self.sizes, self.dim_order)
     }
@@ -258,11 +272,7 @@ impl<'a> TensorViewMut<'a> {
         }
         match bytemuck::try_cast_slice_mut(self.data) {
             Ok(slice) => Ok(slice),
-            Err(why) => bail!(
-                Internal,
-                "a tensor of {} cannot be written: {why}",
-                self.dtype
-            ),
+            Err(why) => Err(unusable(self.dtype, "written", &why)),
         }
     }
 
@@ -293,13 +303,28 @@ fn check(dtype: DType, sizes: &[usize], dim_order: &[u8], data: &[u8]) -> Result
 
 #[inline]
 fn check_type<T: Element>(dtype: DType) -> Result<()> {
-    ensure!(
-        dtype == T::DTYPE,
-        InvalidInput,
-        "a tensor of {dtype} cannot be used as one of {}",
-        T::DTYPE
-    );
+    if dtype != T::DTYPE {
+        return Err(wrong_type(dtype, T::DTYPE));
+    }
     Ok(())
+}
+
+// Errors are made apart, so that the functions that may fail are small enough to be inlined.
+
+#[cold]
+fn wrong_type(dtype: DType, wanted: DType) -> Error {
+    Error::new(
+        ErrorKind::InvalidInput,
+        format!("a tensor of {dtype} cannot be used as one of {wanted}"),
+    )
+}
+
+#[cold]
+fn unusable(dtype: DType, how: &str, why: &dyn fmt::Display) -> Error {
+    Error::new(
+        ErrorKind::Internal,
+        format!("a tensor of {dtype} cannot be {how}: {why}"),
+    )
 }
 
 impl fmt::Debug for TensorView<'_> {

@@ -16,7 +16,7 @@ use self::heads::{Heads, Rows};
 use crate::float::Float;
 use crate::ordering::in_order;
 use crate::parallel::for_each_chunk_with;
-use crate::products::{Matrix, MatrixMut, gemm};
+use crate::products::{Factor, Matrix, MatrixMut, workspace_within};
 use crate::softmax::{Exp, maximum};
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -245,11 +245,20 @@ struct Scratch<'s> {
     scores: &'s mut [f32],
     max: &'s mut [f32],
     sum: &'s mut [f32],
+    product: &'s mut [f32],
 }
 
 impl Attention<'_> {
     fn scratch_len(&self) -> usize {
-        (QUERIES + KEYS) * self.query.shape.len + QUERIES * KEYS + 2 * QUERIES
+        (QUERIES + KEYS) * self.query.shape.len + QUERIES * KEYS + 2 * QUERIES + self.product_len()
+    }
+
+    /// What products of queries and keys, and of weights and values, need to work.
+    fn product_len(&self) -> usize {
+        let len = self.query.shape.len;
+        let shapes = [[QUERIES, len, KEYS], [QUERIES, KEYS, len]];
+        let [scores, sums] = shapes.map(|shape| workspace_within(shape, 1));
+        scores.max(sums)
     }
 
     /// Queries at few positions are taken together over all heads that share keys, so that those
@@ -276,7 +285,8 @@ impl Attention<'_> {
         let (queries, scratch) = scratch.split_at_mut(QUERIES * len);
         let (rows, scratch) = scratch.split_at_mut(KEYS * len);
         let (scores, scratch) = scratch.split_at_mut(QUERIES * KEYS);
-        let (max, sum) = scratch.split_at_mut(QUERIES);
+        let (max, scratch) = scratch.split_at_mut(QUERIES);
+        let (sum, product) = scratch.split_at_mut(QUERIES);
         for (block, out) in out.chunks_mut(QUERIES * len).enumerate() {
             let scratch = Scratch {
                 queries: &mut *queries,
@@ -284,6 +294,7 @@ impl Attention<'_> {
                 scores: &mut *scores,
                 max: &mut *max,
                 sum: &mut *sum,
+                product: &mut *product,
             };
             self.block(batch, head, block * QUERIES, out, scratch)?;
         }
@@ -307,6 +318,7 @@ impl Attention<'_> {
             scores,
             max,
             sum,
+            product,
         } = scratch;
         let count = out.len() / len;
         for (row, query) in queries.chunks_exact_mut(len).take(count).enumerate() {
@@ -328,15 +340,9 @@ impl Attention<'_> {
         for start in (0..keys).step_by(KEYS) {
             let width = KEYS.min(keys - start);
             let block = self.key.block([batch, group, start], width, rows)?;
-            let mut product = MatrixMut::new(scores, [count, width], [width, 1])?;
-            gemm(
-                &mut product,
-                queries,
-                block.transposed(),
-                0.0,
-                self.scale,
-                1,
-            )?;
+            let to = MatrixMut::new(scores, [count, width], [width, 1])?;
+            let factors = [0.0, self.scale];
+            f32::multiply(to, queries, block.transposed(), factors, product, 1)?;
             let lines = scores
                 .chunks_exact_mut(width)
                 .zip(out.chunks_exact_mut(len));
@@ -352,8 +358,8 @@ impl Attention<'_> {
             }
             let block = self.value.block([batch, group, start], width, rows)?;
             let weights = Matrix::new(scores, [count, width], [width, 1])?;
-            let mut out = MatrixMut::new(&mut *out, [count, len], [len, 1])?;
-            gemm(&mut out, weights, block, 1.0, 1.0, 1)?;
+            let to = MatrixMut::new(&mut *out, [count, len], [len, 1])?;
+            f32::multiply(to, weights, block, [1.0, 1.0], product, 1)?;
         }
         for (out, &sum) in out.chunks_exact_mut(len).zip(&*sum) {
             // Who may look at nothing sees zeros, as in PyTorch.

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use num_complex::Complex;
@@ -58,11 +59,43 @@ struct Plans {
     double: Mutex<Planner<f64>>,
 }
 
-struct Planner<R: FftNum>(FftPlanner<R>);
+struct Planner<R: FftNum> {
+    plans: FftPlanner<R>,
+    /// For real signals of an even number of points: that many roots of unity, the first half of them.
+    roots: HashMap<usize, Arc<[Complex<R>]>>,
+}
 
 impl<R: FftNum> Default for Planner<R> {
     fn default() -> Self {
-        Self(FftPlanner::new())
+        Self {
+            plans: FftPlanner::new(),
+            roots: HashMap::new(),
+        }
+    }
+}
+
+impl Plans {
+    /// How to transform so many points.
+    fn plan<R: Transformed>(&self, points: usize, direction: FftDirection) -> Arc<dyn Fft<R>> {
+        self.with(|planner| planner.plans.plan_fft(points, direction))
+    }
+
+    /// exp(-2πik / points) for k below half of the points.
+    fn roots<R: Transformed>(&self, points: usize) -> Arc<[Complex<R>]> {
+        self.with(|planner| {
+            let roots = planner.roots.entry(points).or_insert_with(|| {
+                let angle = |k: usize| -std::f64::consts::TAU * k as f64 / points as f64;
+                let root = |k: usize| Complex::new(R::of(angle(k).cos()), R::of(angle(k).sin()));
+                (0..points / 2).map(root).collect()
+            });
+            roots.clone()
+        })
+    }
+
+    fn with<R: Transformed, T>(&self, f: impl FnOnce(&mut Planner<R>) -> T) -> T {
+        // A planner whose other user has panicked is as good as before.
+        let planner = R::planner(self).lock();
+        f(&mut planner.unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }
 
@@ -95,16 +128,71 @@ where
         sizes[last] = sizes[last] / 2 + 1;
     }
     let mut out = call.output(4, &sizes)?;
-    let mut signal = Signal::<R>::new(call, input.sizes())?;
     let data = laid_out::<R>(call, input, identity_order(input.rank())?)?;
-    for (to, &from) in signal.data.iter_mut().zip(data) {
-        *to = Complex::new(from, num_traits::Zero::zero());
-    }
+    let points = input.sizes()[last];
+    let is_halved = call.bool(3)? && last + 1 == input.rank() && points % 2 == 0;
+    let mut signal = if is_halved {
+        let signal = Signal::<R>::new(call, &sizes)?;
+        transform_real(call, plans, data, points, signal.data)?;
+        signal
+    } else {
+        let signal = Signal::<R>::new(call, input.sizes())?;
+        for (to, &from) in signal.data.iter_mut().zip(data) {
+            *to = Complex::new(from, num_traits::Zero::zero());
+        }
+        signal
+    };
     for &dim in dims.iter().rev() {
-        signal.transform(plans, dim, FftDirection::Forward)?;
+        if !(is_halved && dim == last) {
+            signal.transform(plans, dim, FftDirection::Forward)?;
+        }
     }
     signal.scale(factor(call, count)?);
     signal.write(&mut out)
+}
+
+/// Transforms lines of an even number of real points to the first half of what comes out, and the one in
+/// the middle. Neighbouring points count as one complex number, which makes lines half as long; from
+/// their transform follows the other by the symmetry that transforms of real signals have.
+fn transform_real<R: Transformed>(
+    call: &KernelCall<'_>,
+    plans: &Plans,
+    data: &[R],
+    points: usize,
+    to: &mut [Complex<R>],
+) -> Result<()>
+where
+    Complex<R>: Element,
+{
+    let half = points / 2;
+    if data.is_empty() {
+        return Ok(());
+    }
+    let pairs = call.temporary::<Complex<R>>(data.len() / 2)?;
+    for (pair, points) in pairs.iter_mut().zip(data.as_chunks::<2>().0) {
+        *pair = Complex::new(points[0], points[1]);
+    }
+    let plan = plans.plan::<R>(half, FftDirection::Forward);
+    let scratch = call.temporary(plan.get_inplace_scratch_len())?;
+    plan.process_with_scratch(pairs, scratch);
+    let roots = plans.roots::<R>(points);
+    let by_two = R::of(0.5);
+    for (to, line) in to.chunks_exact_mut(half + 1).zip(pairs.chunks_exact(half)) {
+        // The sum and the difference of both parts of the first number, which belong to no pair.
+        let (first, zero) = (line[0], num_traits::Zero::zero());
+        to[0] = Complex::new(first.re + first.im, zero);
+        to[half] = Complex::new(first.re - first.im, zero);
+        let backwards = line[1..].iter().rev();
+        let numbers = line[1..].iter().zip(backwards).zip(&roots[1..]);
+        for (to, ((number, opposite), root)) in to[1..half].iter_mut().zip(numbers) {
+            let opposite = opposite.conj();
+            let (even, odd) = (*number + opposite, *number - opposite);
+            // -i times the difference is what the odd points make.
+            let odd = Complex::new(odd.im, -odd.re) * *root;
+            *to = (even + odd).scale(by_two);
+        }
+    }
+    Ok(())
 }
 
 fn complex_to_complex<R: Transformed>(call: &KernelCall<'_>, plans: &Plans) -> Result<()>
@@ -179,7 +267,7 @@ where
     for (to, from) in real.iter_mut().zip(&*whole.data) {
         *to = from.re;
     }
-    let to = Layout::of_output(&out)?;
+    let to = Layout::of_output(&out);
     copy_elements(out.data_mut::<R>()?, &to, real, &from, call.threads())
 }
 
@@ -260,12 +348,7 @@ where
 
     fn transform(&mut self, plans: &Plans, dim: usize, direction: FftDirection) -> Result<()> {
         self.bring_inside(dim)?;
-        let plan: Arc<dyn Fft<R>> = {
-            let planner = R::planner(plans).lock();
-            // A planner whose other user has panicked is as good as before.
-            let mut planner = planner.unwrap_or_else(std::sync::PoisonError::into_inner);
-            planner.0.plan_fft(self.sizes[dim], direction)
-        };
+        let plan = plans.plan::<R>(self.sizes[dim], direction);
         if !self.data.is_empty() {
             let scratch = self.call.temporary(plan.get_inplace_scratch_len())?;
             plan.process_with_scratch(self.data, scratch);
@@ -308,7 +391,7 @@ where
     fn write(&self, out: &mut TensorViewMut<'_>) -> Result<()> {
         let mut from = self.layout()?;
         from.sizes = Dims::from_slice(out.sizes())?;
-        let to = Layout::of_output(out)?;
+        let to = Layout::of_output(out);
         let out = out.data_mut::<Complex<R>>()?;
         copy_elements(out, &to, self.data, &from, self.call.threads())
     }

@@ -69,6 +69,45 @@ fn half_of_a_real_signals_transform_is_enough() {
 }
 
 #[test]
+fn real_signals_of_any_length_are_transformed_as_the_definition_says() {
+    for points in [1, 2, 3, 4, 6, 10, 12, 30, 96] {
+        let data: Vec<f32> = (0..2 * points)
+            .map(|i| ((i * 37) % 11) as f32 - 4.0)
+            .collect();
+        let input = Tensor::from_slice(&data, &[2, points]).unwrap();
+        let found = r2c(&input, &[1], 0, true).expect(CALL);
+        let half = points / 2 + 1;
+        assert_eq!(found.len(), 2 * half);
+        for (at, found) in found.iter().enumerate() {
+            let (line, k) = (&data[at / half * points..][..points], at % half);
+            let (mut re, mut im) = (0.0, 0.0);
+            for (i, &x) in line.iter().enumerate() {
+                let angle = -std::f64::consts::TAU * (i * k) as f64 / points as f64;
+                re += f64::from(x) * angle.cos();
+                im += f64::from(x) * angle.sin();
+            }
+            let error = (f64::from(found.re) - re).hypot(f64::from(found.im) - im);
+            assert!(
+                error < 1e-4,
+                "{points} points, {k}: {found} is not {re} + {im}i"
+            );
+        }
+    }
+}
+
+#[test]
+fn half_of_a_transform_over_two_dimensions_is_half_of_the_whole() {
+    let input = numbers(&[3, 6]);
+    let whole = r2c(&input, &[0, 1], 1, false).expect(CALL);
+    let half = r2c(&input, &[0, 1], 1, true).expect(CALL);
+    let expected: Vec<_> = whole
+        .chunks(6)
+        .flat_map(|line| line[..4].iter().map(|x| (x.re, x.im)))
+        .collect();
+    assert_complex(&half, &expected);
+}
+
+#[test]
 fn the_whole_transform_over_two_dimensions_can_be_had() {
     let expected = [
         (0.316228, 0.0),

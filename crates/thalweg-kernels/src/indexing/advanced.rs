@@ -40,9 +40,15 @@ fn index(call: &KernelCall<'_>) -> Result<()> {
     if let Some(index) = row_index(call, &input)? {
         return index_rows(call, &input, &index);
     }
+    index_by_all(call, &input)
+}
+
+/// By any tensors and masks. Apart, since it needs so much room on the stack.
+#[inline(never)]
+fn index_by_all(call: &KernelCall<'_>, input: &TensorView<'_>) -> Result<()> {
     let selection = Selection::new(call, input.sizes(), 1)?;
     let mut out = call.output(2, &selection.sizes()?)?;
-    let (to, from) = (Layout::of_output(&out)?, Layout::of(&input)?);
+    let (to, from) = (Layout::of_output(&out), Layout::of(input));
     let (to_indexed, to_rest) = selection.parts_of_result(&to)?;
     let rest = selection.rest(&from)?;
     let blocks = Blocks {
@@ -52,10 +58,11 @@ fn index(call: &KernelCall<'_>) -> Result<()> {
         target_strides: &to_rest.strides,
         source_strides: &rest.strides,
     };
-    blocks.copy(&mut out, &input)
+    blocks.copy(&mut out, input)
 }
 
 /// The only index tensor, if it chooses among the rows of a row-major tensor.
+#[inline(always)]
 fn row_index<'a>(
     call: &'a KernelCall<'_>,
     input: &TensorView<'_>,
@@ -94,7 +101,7 @@ fn index_rows(call: &KernelCall<'_>, input: &TensorView<'_>, index: &TensorView<
             let from = from(position)?;
             bytes[at * width..][..width].copy_from_slice(&input.bytes()[from..from + width]);
         }
-        let (to, rows) = (Layout::of_output(&out)?, Layout::row_major(&sizes)?);
+        let (to, rows) = (Layout::of_output(&out), Layout::row_major(&sizes)?);
         let size = out.dtype().size();
         return copy_bytes(out.bytes_mut(), &to, bytes, &rows, size, call.threads());
     }
@@ -109,7 +116,7 @@ fn index_put(call: &KernelCall<'_>) -> Result<()> {
     let input = call.tensor(0)?;
     let selection = Selection::new(call, input.sizes(), 1)?;
     let mut out = call.output(4, input.sizes())?;
-    let (to, from) = (Layout::of_output(&out)?, Layout::of(&input)?);
+    let (to, from) = (Layout::of_output(&out), Layout::of(&input));
     copy(&mut out, &to, &input, &from, call.threads())?;
     put(call, &mut out, &selection)
 }
@@ -121,9 +128,9 @@ fn put(
     selection: &Selection<'_>,
 ) -> Result<()> {
     let values = call.tensor(2)?;
-    let from = Layout::of(&values)?.broadcast(&selection.sizes()?)?;
+    let from = Layout::of(&values).broadcast(&selection.sizes()?)?;
     let (from_indexed, from_rest) = selection.parts_of_result(&from)?;
-    let to = Layout::of_output(target)?;
+    let to = Layout::of_output(target);
     let rest = selection.rest(&to)?;
     let blocks = Blocks {
         targets: selection.offsets(call, &to)?,

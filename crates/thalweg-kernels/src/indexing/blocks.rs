@@ -63,6 +63,20 @@ impl Blocks<'_> {
     #[inline]
     fn for_each(&self, walk: &Walk<2>, mut visit: impl FnMut(usize, usize)) {
         let [target_step, source_step] = walk.steps();
+        if target_step > 1 {
+            // Elements of a block are apart, so those of neighbouring blocks may be closer. Each block
+            // reaches places of its own or the same as another, and then in the same order.
+            for run in walk.runs() {
+                let [target, source] = run.offsets;
+                for i in 0..walk.run_len() {
+                    let (target, source) = (target + i * target_step, source + i * source_step);
+                    for (&t, &s) in self.targets.iter().zip(self.sources) {
+                        visit(target + t as usize, source + s as usize);
+                    }
+                }
+            }
+            return;
+        }
         self.for_each_run(walk, |t, s| {
             for i in 0..walk.run_len() {
                 visit(t + i * target_step, s + i * source_step);

@@ -42,14 +42,21 @@ fn nonzero(call: &KernelCall<'_>) -> Result<()> {
 /// For each element, in logical order, 1 if it is not zero, else 0.
 pub(super) fn truth<'a>(call: &'a KernelCall<'_>, tensor: &TensorView<'_>) -> Result<&'a [u8]> {
     let truth = call.temporary::<u8>(tensor.numel())?;
-    let layout = Layout::of(tensor)?;
+    let layout = Layout::of(tensor);
     let walk = Walk::new(&layout.sizes, [&layout.strides])?;
     let [step] = walk.steps();
     let runs = truth.chunks_mut(walk.run_len().max(1));
     dispatch!(tensor.dtype(), all => T, {
         let (elements, zero) = (tensor.data::<T>()?, T::default());
         for (run, truth) in walk.runs().zip(runs) {
-            let elements = elements[run.offsets[0]..].iter().step_by(step.max(1));
+            let elements = &elements[run.offsets[0]..];
+            if step == 1 {
+                for (truth, element) in truth.iter_mut().zip(elements) {
+                    *truth = u8::from(*element != zero);
+                }
+                continue;
+            }
+            let elements = elements.iter().step_by(step.max(1));
             for (truth, element) in truth.iter_mut().zip(elements) {
                 *truth = u8::from(*element != zero);
             }
@@ -68,20 +75,23 @@ pub(super) fn nonzero_positions(
 ) {
     let run = sizes.last().copied().unwrap_or(1).max(1);
     let mut index = [0usize; MAX_RANK];
-    let (outer, mut found) = (sizes.len().saturating_sub(1), 0);
+    let Some(count) = positions.len().checked_div(sizes.len()) else {
+        return;
+    };
+    let (outer, mut found) = (sizes.len() - 1, 0);
     for truth in truth.chunks(run) {
         for (inner, &truth) in truth.iter().enumerate() {
-            if truth == 0 {
-                continue;
+            if found == count {
+                return;
             }
+            // Written in any case, and over again by the next one if this was none: whether it is one
+            // cannot be foreseen, and a wrong guess takes longer than to write.
             let row = found * strides[0];
             for (dim, &position) in index[..outer].iter().enumerate() {
                 positions[row + dim * strides[1]] = position as i64;
             }
-            if !sizes.is_empty() {
-                positions[row + outer * strides[1]] = inner as i64;
-            }
-            found += 1;
+            positions[row + outer * strides[1]] = inner as i64;
+            found += usize::from(truth != 0);
         }
         for dim in (0..outer).rev() {
             index[dim] += 1;
@@ -110,8 +120,8 @@ impl<'a> Masked<'a> {
             mask.dtype()
         );
         let sizes = broadcast_shapes(tensor.sizes(), mask.sizes())?;
-        let layout = Layout::of(mask)?.broadcast(&sizes)?;
-        let tensor = Layout::of(tensor)?.broadcast(&sizes)?;
+        let layout = Layout::of(mask).broadcast(&sizes)?;
+        let tensor = Layout::of(tensor).broadcast(&sizes)?;
         Ok(Self {
             mask: mask.data()?,
             walk: Walk::new(&sizes, [&layout.strides, &tensor.strides])?,
@@ -123,20 +133,35 @@ impl<'a> Masked<'a> {
     /// Calls `visit` with the offset in the tensor of each selected element, in logical order.
     #[inline]
     fn for_each(&self, mut visit: impl FnMut(usize)) {
+        self.for_all(|offset, is_selected| {
+            if is_selected {
+                visit(offset);
+            }
+        });
+    }
+
+    /// Calls `visit` with the offset of each element, and whether it is selected.
+    #[inline]
+    fn for_all(&self, mut visit: impl FnMut(usize, bool)) {
         let [mask_step, step] = self.walk.steps();
-        for run in self.walk.runs() {
-            let [mask, tensor] = run.offsets;
-            for i in 0..self.walk.run_len() {
-                if self.mask[mask + i * mask_step].get() {
-                    visit(tensor + i * step);
+        let run = self.walk.run_len();
+        for start in self.walk.runs() {
+            let [mask, tensor] = start.offsets;
+            if mask_step == 1 {
+                for (i, truth) in self.mask[mask..mask + run].iter().enumerate() {
+                    visit(tensor + i * step, truth.get());
                 }
+                continue;
+            }
+            for i in 0..run {
+                visit(tensor + i * step, self.mask[mask + i * mask_step].get());
             }
         }
     }
 
     fn count(&self) -> usize {
         let mut count = 0;
-        self.for_each(|_| count += 1);
+        self.for_all(|_, is_selected| count += usize::from(is_selected));
         count
     }
 }
@@ -150,9 +175,13 @@ fn masked_select(call: &KernelCall<'_>) -> Result<()> {
     dispatch_size!(input.dtype().size() => T, {
         let (target, source) = (elements_mut::<T>(target)?, elements::<T>(source)?);
         let mut found = 0;
-        masked.for_each(|offset| {
-            target[found] = source[offset];
-            found += 1;
+        masked.for_all(|offset, is_selected| {
+            // Written in any case, and over again by the next one if this was not selected: whether it
+            // is cannot be foreseen, and a wrong guess takes longer than to write.
+            if let Some(target) = target.get_mut(found) {
+                *target = source[offset];
+            }
+            found += usize::from(is_selected);
         });
     });
     Ok(())
@@ -170,10 +199,10 @@ fn masked_scatter(call: &KernelCall<'_>) -> Result<()> {
     );
     let mut out = call.output(3, &masked.sizes)?;
     check_same_type(&out, &source)?;
-    let to = Layout::of_output(&out)?;
+    let to = Layout::of_output(&out);
     copy(&mut out, &to, &input, &masked.tensor, call.threads())?;
     let masked = Masked::new(&out.view(), &mask)?;
-    let order = Layout::of(&source)?;
+    let order = Layout::of(&source);
     let walk = Walk::new(&order.sizes, [&order.strides])?;
     let (target, bytes) = (out.bytes_mut(), source.bytes());
     dispatch_size!(source.dtype().size() => T, {

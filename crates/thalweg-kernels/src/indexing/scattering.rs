@@ -39,8 +39,8 @@ fn gather(call: &KernelCall<'_>) -> Result<()> {
     let (input, index) = (call.tensor(0)?, call.tensor(2)?);
     let mut out = call.output(4, index.sizes())?;
     check_same_type(&out, &input)?;
-    let to = Layout::of_output(&out)?;
-    let along = Along::new(call, &Layout::of(&input)?, &index, &to)?;
+    let to = Layout::of_output(&out);
+    let along = Along::new(call, &Layout::of(&input), &index, &to)?;
     let (target, source) = (out.bytes_mut(), input.bytes());
     dispatch_size!(input.dtype().size() => T, {
         let (target, source) = (elements_mut::<T>(target)?, elements::<T>(source)?);
@@ -53,12 +53,7 @@ fn scatter(call: &KernelCall<'_>) -> Result<()> {
     let (index, source) = (call.tensor(2)?, call.tensor(3)?);
     let mut out = copied(call, 4)?;
     check_same_type(&out, &source)?;
-    let along = Along::new(
-        call,
-        &Layout::of_output(&out)?,
-        &index,
-        &Layout::of(&source)?,
-    )?;
+    let along = Along::new(call, &Layout::of_output(&out), &index, &Layout::of(&source))?;
     let (target, bytes) = (out.bytes_mut(), source.bytes());
     dispatch_size!(source.dtype().size() => T, {
         let (target, source) = (elements_mut::<T>(target)?, elements::<T>(bytes)?);
@@ -77,7 +72,7 @@ fn scatter_value(call: &KernelCall<'_>) -> Result<()> {
         sizes: Dims::from_slice(index.sizes())?,
         strides: Dims::filled(0, index.rank())?,
     };
-    let along = Along::new(call, &Layout::of_output(&out)?, &index, &everywhere)?;
+    let along = Along::new(call, &Layout::of_output(&out), &index, &everywhere)?;
     let target = out.bytes_mut();
     dispatch_size!(size => T, {
         let target = elements_mut::<T>(target)?;
@@ -91,12 +86,7 @@ fn scatter_add(call: &KernelCall<'_>) -> Result<()> {
     let (index, source) = (call.tensor(2)?, call.tensor(3)?);
     let mut out = copied(call, 4)?;
     check_same_type(&out, &source)?;
-    let along = Along::new(
-        call,
-        &Layout::of_output(&out)?,
-        &index,
-        &Layout::of(&source)?,
-    )?;
+    let along = Along::new(call, &Layout::of_output(&out), &index, &Layout::of(&source))?;
     dispatch!(source.dtype(), all => T, {
         let (target, source) = (out.data_mut::<T>()?, source.data::<T>()?);
         along.for_each(|out, from| target[out] = target[out].plus(source[from]))?;
@@ -108,7 +98,7 @@ fn scatter_add(call: &KernelCall<'_>) -> Result<()> {
 fn copied<'a>(call: &'a KernelCall<'_>, out: usize) -> Result<TensorViewMut<'a>> {
     let input = call.tensor(0)?;
     let mut out = call.output(out, input.sizes())?;
-    let (to, from) = (Layout::of_output(&out)?, Layout::of(&input)?);
+    let (to, from) = (Layout::of_output(&out), Layout::of(&input));
     copy(&mut out, &to, &input, &from, call.threads())?;
     Ok(out)
 }

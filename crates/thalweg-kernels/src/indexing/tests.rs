@@ -226,6 +226,34 @@ fn positions_of_what_is_not_zero_come_in_logical_order() {
 }
 
 #[test]
+fn what_a_mask_leaves_out_at_the_end_is_written_nowhere() {
+    for (truths, count) in [
+        (&[1u8, 1, 0, 0, 0, 0][..], 2),
+        (&[0; 6], 0),
+        (&[1; 6], 6),
+        (&[0, 0, 0, 0, 1, 0], 1),
+    ] {
+        let found: (Vec<usize>, Vec<i64>) = run(
+            "aten::nonzero.out",
+            vec![mask(truths, &[2, 3]).into()],
+            Tensor::zeros(DType::I64, &[0, 0]).unwrap(),
+        )
+        .unwrap();
+        let positions = truths.iter().enumerate().filter(|(_, t)| **t != 0);
+        let expected: Vec<_> = positions
+            .clone()
+            .flat_map(|(at, _)| [at as i64 / 3, at as i64 % 3])
+            .collect();
+        assert_eq!(found, (vec![count, 2], expected));
+        let arguments = vec![counted(&[2, 3]).into(), mask(truths, &[2, 3]).into()];
+        let found: (Vec<usize>, Vec<f32>) =
+            run("aten::masked_select.out", arguments, out(1)).unwrap();
+        let expected: Vec<_> = positions.map(|(at, _)| at as f32).collect();
+        assert_eq!(found, (vec![count], expected));
+    }
+}
+
+#[test]
 fn a_mask_and_what_it_selects_from_broadcast() {
     let arguments = vec![counted(&[2, 1]).into(), mask(&[1, 0, 1], &[3]).into()];
     let (sizes, data) = run::<f32>("aten::masked_select.out", arguments, out(1)).unwrap();

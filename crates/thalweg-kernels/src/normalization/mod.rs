@@ -402,6 +402,9 @@ fn row_stats<'a, R: Real>(
 fn sum<R: Real>(data: &[R], of: impl Fn(R) -> R) -> R {
     let mut sums = [R::zero(); 16];
     let (chunks, rest) = data.as_chunks::<16>();
+    if chunks.is_empty() {
+        return rest.iter().map(|x| of(*x)).sum();
+    }
     for chunk in chunks {
         sums.iter_mut()
             .zip(chunk)

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use thalweg_core::{DType, KernelCall, KernelRegistry, Result, Scalar, bail, bf16, ensure, f16};
 
-use super::{Operand, Pointwise, pairs, promote, scalar, tensor};
+use super::{Operand, Pointwise, pairs, pairs_in_two_ways, promote, scalar, tensor};
 use crate::compute::{constant, dispatch_compute};
-use crate::number::{Number, Ordered};
+use crate::number::{Number, Ordered, TwoWays};
 use crate::promotion::to_float;
 
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
@@ -181,13 +181,20 @@ fn divide_and_round(call: &KernelCall<'_>, other: Operand<'_>) -> Result<()> {
 
 /// Operators that divide, and for which integers have no answer if they divide by 0.
 macro_rules! division {
-    ($($name:ident: $method:ident $(, $precise:ident)?;)*) => {
+    ($($name:ident: $method:ident $(or $short:ident)? $(, $precise:ident)?;)*) => {
         $(fn $name(call: &KernelCall<'_>, other: Operand<'_>, out: usize) -> Result<()> {
             let pointwise =
                 Pointwise::promoted(call, [tensor(call, 0)?, other], out)? $(.$precise())?;
             let common = pointwise.common;
             if common.is_float() {
                 return dispatch_compute!(common, float => C, {
+                    $(if C::HAS_SHORT {
+                        return pointwise.run(&pairs_in_two_ways(
+                            |a: C, b: C| a.is_simple(b),
+                            |a: C, b: C| a.$short(b),
+                            |a: C, b: C| a.$method(b),
+                        ));
+                    })?
                     pointwise.run(&pairs(|a: C, b: C| a.$method(b)))
                 });
             }
@@ -211,10 +218,10 @@ macro_rules! division {
 }
 
 division! {
-    divide_floor: quotient_floor, with_precise_scalars;
+    divide_floor: quotient_floor or short_quotient_floor, with_precise_scalars;
     divide_trunc_wide: quotient_trunc, with_precise_scalars;
-    fmod: fmod;
-    remainder: remainder;
+    fmod: fmod or short_fmod;
+    remainder: remainder or short_remainder;
 }
 
 /// PyTorch rounds a quotient of halves before it drops the fraction, unless it divides by a number.
@@ -233,7 +240,23 @@ fn divide_trunc(call: &KernelCall<'_>, other: Operand<'_>, out: usize) -> Result
 
 fn power(call: &KernelCall<'_>, base: Operand<'_>, exponent: Operand<'_>) -> Result<()> {
     let pointwise = Pointwise::promoted(call, [base, exponent], 2)?;
-    dispatch_compute!(pointwise.common, real => C, {
+    if pointwise.common.is_float() {
+        return power_of_floats(pointwise);
+    }
+    dispatch_compute!(pointwise.common, integer => C, {
+        pointwise.run(&pairs(|a: C, b: C| a.power(b)))
+    })
+}
+
+fn power_of_floats(pointwise: Pointwise<'_, 2>) -> Result<()> {
+    dispatch_compute!(pointwise.common, float => C, {
+        if C::HAS_SHORT {
+            return pointwise.run(&pairs_in_two_ways(
+                |a: C, b: C| a.has_simple_power(b),
+                |a: C, b: C| a.short_power(b),
+                |a: C, b: C| a.power(b),
+            ));
+        }
         pointwise.run(&pairs(|a: C, b: C| a.power(b)))
     })
 }
@@ -267,7 +290,7 @@ fn power_of_scalar(call: &KernelCall<'_>, exponent: Scalar) -> Result<()> {
         } else if exponent == -2.0 {
             pointwise.run(&pairs(|a: C, _: C| 1.0 / (a * a)))
         } else {
-            pointwise.run(&pairs(|a: C, b: C| a.power(b)))
+            power_of_floats(pointwise)
         }
     })
 }

@@ -6,7 +6,7 @@
 //! Then the operator's function runs over slices, which the compiler turns into vector
 //! instructions, and the result is converted to the output's type where it differs.
 
-use thalweg_core::{DType, Dims, Result, Scalar, TensorView, TensorViewMut};
+use thalweg_core::{DType, Dims, Result, Scalar, TensorView, TensorViewMut, same_dims};
 
 use crate::cast::cast_scalar;
 use crate::compute::{Compute, constant, gather, load, store_bytes, through, through_all};
@@ -27,10 +27,7 @@ const WORK: usize = 4;
 pub(crate) type ChunkFn<'f, C, P, const N: usize> = dyn Fn([&[C]; N], &mut [P]) + Sync + 'f;
 
 /// An operand as the loop sees it.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "they live on the stack of a call"
-)]
+#[derive(Clone, Copy)]
 pub(crate) enum Source<'a, C> {
     /// The same value everywhere.
     Constant(C),
@@ -39,11 +36,12 @@ pub(crate) enum Source<'a, C> {
     /// In the order of the output, but of another type.
     Linear(TensorView<'a>, Option<DType>),
     /// In another order, or repeated.
-    Strided(TensorView<'a>, Walk<1>, Option<DType>),
+    Strided(TensorView<'a>, &'a Walk<1>, Option<DType>),
 }
 
 impl<'a, C: Compute> Source<'a, C> {
-    /// A tensor as operand of an operator that computes in type `common` and fills `out`.
+    /// A tensor as operand of an operator that computes in type `common` and fills `out`. `walk` is
+    /// where the way through its elements is kept, if it needs one: they are too large to be moved.
     ///
     /// # Errors
     /// If the tensor does not broadcast to the shape of `out`.
@@ -51,21 +49,15 @@ impl<'a, C: Compute> Source<'a, C> {
         tensor: TensorView<'a>,
         out: &TensorViewMut<'_>,
         common: DType,
+        walk: &'a mut Option<Walk<1>>,
     ) -> Result<Self> {
-        // An i64 that meets f16 loses bits before the operator sees it.
-        let dtype = tensor.dtype();
-        let narrows =
-            matches!(common, DType::F16 | DType::BF16) && dtype != common && dtype != DType::Bool;
-        let narrowed = narrows.then_some(common);
-        if tensor.sizes() == out.sizes()
+        if same_dims(tensor.sizes(), out.sizes())
             && same_places(tensor.sizes(), tensor.dim_order(), out.dim_order())
         {
-            if dtype == C::DTYPE && !narrows {
-                return Ok(Self::Direct(tensor.data()?));
-            }
-            return Ok(Self::Linear(tensor, narrowed));
+            return Self::of_aligned(&tensor, common);
         }
-        let strides = Layout::of(&tensor)?.broadcast(out.sizes())?.strides;
+        let narrowed = narrowed(tensor.dtype(), common);
+        let strides = Layout::of(&tensor).broadcast(out.sizes())?.strides;
         if out.numel() == 0 {
             return Ok(Self::Direct(&[]));
         }
@@ -80,8 +72,18 @@ impl<'a, C: Compute> Source<'a, C> {
             sizes.push(out.sizes()[usize::from(dim)])?;
             steps.push(strides[usize::from(dim)])?;
         }
-        let walk = Walk::new(&sizes, [&*steps])?;
+        let walk = walk.insert(Walk::new(&sizes, [&*steps])?);
         Ok(Self::Strided(tensor, walk, narrowed))
+    }
+
+    /// A tensor that has as many elements as the output, in the same order.
+    #[inline(always)]
+    pub(crate) fn of_aligned(tensor: &TensorView<'a>, common: DType) -> Result<Self> {
+        let narrowed = narrowed(tensor.dtype(), common);
+        if tensor.dtype() == C::DTYPE && narrowed.is_none() {
+            return Ok(Self::Direct(tensor.data()?));
+        }
+        Ok(Self::Linear(*tensor, narrowed))
     }
 
     /// A number as operand of an operator that computes in type `common`.
@@ -103,12 +105,13 @@ impl<'a, C: Compute> Source<'a, C> {
         tensor: TensorView<'a>,
         out: &TensorViewMut<'_>,
         common: DType,
+        walk: &'a mut Option<Walk<1>>,
     ) -> Result<Self> {
         if common.is_float() && tensor.numel() == 1 {
             let mut value = [C::default()];
             return Ok(Self::Constant(load(&tensor, 0, 0, &mut value)?[0]));
         }
-        Self::tensor(tensor, out, common)
+        Self::tensor(tensor, out, common, walk)
     }
 
     /// What never changes from chunk to chunk.
@@ -166,6 +169,15 @@ impl<'a, C: Compute> Source<'a, C> {
     }
 }
 
+/// The type to which elements of an operand are rounded before they are computed with: an i64 that
+/// meets f16 loses bits before the operator sees it.
+#[inline(always)]
+fn narrowed(dtype: DType, common: DType) -> Option<DType> {
+    let narrows =
+        matches!(common, DType::F16 | DType::BF16) && dtype != common && dtype != DType::Bool;
+    narrows.then_some(common)
+}
+
 /// Fills `out` with a function of its operands, element by element.
 pub(crate) fn map<C: Compute, P: Compute, const N: usize>(
     out: &mut TensorViewMut<'_>,
@@ -215,42 +227,49 @@ pub(crate) fn map_plain<C: Compute, P: Compute, const N: usize>(
     for_each_chunk(threads, work, out, part, |index, out| {
         let first = index * part;
         if !has_numbers {
-            f(plain_slices(&operands, &[[]; N], first, out.len()), out);
+            f(plain_slices(&operands, &[&[]; N], first, out.len()), out);
         } else if out.len() <= FEW {
-            plain_part::<C, P, N, FEW>(&operands, first, out, f);
+            let mut buffers = [[C::default(); FEW]; N];
+            let buffers = buffers.each_mut().map(<[C; FEW]>::as_mut_slice);
+            plain_part(&operands, buffers, first, out, f);
         } else {
-            plain_part::<C, P, N, CHUNK>(&operands, first, out, f);
+            let mut buffers = [[C::default(); CHUNK]; N];
+            let buffers = buffers.each_mut().map(<[C; CHUNK]>::as_mut_slice);
+            plain_part(&operands, buffers, first, out, f);
         }
         Ok(())
     })
 }
 
-/// A tensor of so few elements has small buffers, which are soon cleared.
+/// So few elements have small buffers, which are soon cleared.
 const FEW: usize = 16;
 
-fn plain_part<C: Compute, P: Compute, const N: usize, const LEN: usize>(
+/// `out` in chunks as large as the buffers.
+fn plain_part<C: Compute, P: Compute, const N: usize>(
     operands: &[Plain<'_, C>; N],
+    mut buffers: [&mut [C]; N],
     first: usize,
     out: &mut [P],
     f: &ChunkFn<'_, C, P, N>,
 ) {
-    let mut buffers = [[C::default(); LEN]; N];
+    let len = buffers.first().map_or(CHUNK, |buffer| buffer.len());
     for (operand, buffer) in operands.iter().zip(&mut buffers) {
         if let Plain::All(value) = operand {
             buffer.fill(*value);
         }
     }
-    for (index, out) in out.chunks_mut(LEN).enumerate() {
-        let start = first + index * LEN;
+    let buffers = buffers.each_ref().map(|buffer| &**buffer);
+    for (index, out) in out.chunks_mut(len).enumerate() {
+        let start = first + index * len;
         f(plain_slices(operands, &buffers, start, out.len()), out);
     }
 }
 
 /// The elements for `len` positions from `start` on; buffers have the numbers.
 #[inline]
-fn plain_slices<'b, C: Copy, const N: usize, const LEN: usize>(
+fn plain_slices<'b, C: Copy, const N: usize>(
     operands: &'b [Plain<'_, C>; N],
-    buffers: &'b [[C; LEN]; N],
+    buffers: &[&'b [C]; N],
     start: usize,
     len: usize,
 ) -> [&'b [C]; N] {
@@ -282,10 +301,29 @@ fn map_part<C: Compute, P: Compute, const N: usize>(
         f(operands, out);
         return Ok(());
     }
+    if out.len() <= FEW {
+        let mut buffers = [[C::default(); FEW]; N];
+        let buffers = buffers.each_mut().map(<[C; FEW]>::as_mut_slice);
+        return map_chunks(out, first, sources, buffers, f);
+    }
     let mut buffers = [[C::default(); CHUNK]; N];
+    let buffers = buffers.each_mut().map(<[C; CHUNK]>::as_mut_slice);
+    map_chunks(out, first, sources, buffers, f)
+}
+
+/// `out` in chunks as large as the buffers.
+#[inline(never)]
+fn map_chunks<C: Compute, P: Compute, const N: usize>(
+    out: &mut [P],
+    first: usize,
+    sources: &[Source<'_, C>; N],
+    mut buffers: [&mut [C]; N],
+    f: &ChunkFn<'_, C, P, N>,
+) -> Result<()> {
+    let len = buffers.first().map_or(CHUNK, |buffer| buffer.len());
     prepare(sources, &mut buffers, out.len());
-    for (index, out) in out.chunks_mut(CHUNK).enumerate() {
-        let start = first + index * CHUNK;
+    for (index, out) in out.chunks_mut(len).enumerate() {
+        let start = first + index * len;
         f(chunks(sources, &mut buffers, start, out.len())?, out);
     }
     Ok(())
@@ -299,12 +337,32 @@ fn map_and_convert<C: Compute, P: Compute, const N: usize>(
     sources: &[Source<'_, C>; N],
     f: &ChunkFn<'_, C, P, N>,
 ) -> Result<()> {
-    let mut buffers = [[C::default(); CHUNK]; N];
+    if bytes.len() <= FEW * dtype.size() {
+        let (mut buffers, mut results) = ([[C::default(); FEW]; N], [P::default(); FEW]);
+        let buffers = buffers.each_mut().map(<[C; FEW]>::as_mut_slice);
+        return convert_chunks(dtype, bytes, first, sources, buffers, &mut results, f);
+    }
+    let (mut buffers, mut results) = ([[C::default(); CHUNK]; N], [P::default(); CHUNK]);
+    let buffers = buffers.each_mut().map(<[C; CHUNK]>::as_mut_slice);
+    convert_chunks(dtype, bytes, first, sources, buffers, &mut results, f)
+}
+
+/// The output in chunks of as many elements as `results` has.
+#[inline(never)]
+fn convert_chunks<C: Compute, P: Compute, const N: usize>(
+    dtype: DType,
+    bytes: &mut [u8],
+    first: usize,
+    sources: &[Source<'_, C>; N],
+    mut buffers: [&mut [C]; N],
+    results: &mut [P],
+    f: &ChunkFn<'_, C, P, N>,
+) -> Result<()> {
+    let len = results.len();
     prepare(sources, &mut buffers, bytes.len() / dtype.size());
-    let mut results = [P::default(); CHUNK];
-    for (index, bytes) in bytes.chunks_mut(CHUNK * dtype.size()).enumerate() {
+    for (index, bytes) in bytes.chunks_mut(len * dtype.size()).enumerate() {
         let results = &mut results[..bytes.len() / dtype.size()];
-        let start = first + index * CHUNK;
+        let start = first + index * len;
         f(
             chunks(sources, &mut buffers, start, results.len())?,
             results,
@@ -318,11 +376,12 @@ fn map_and_convert<C: Compute, P: Compute, const N: usize>(
 #[inline]
 fn prepare<C: Compute, const N: usize>(
     sources: &[Source<'_, C>; N],
-    buffers: &mut [[C; CHUNK]; N],
+    buffers: &mut [&mut [C]; N],
     len: usize,
 ) {
     for (source, buffer) in sources.iter().zip(buffers) {
-        source.prepare(&mut buffer[..len.min(CHUNK)]);
+        let len = len.min(buffer.len());
+        source.prepare(&mut buffer[..len]);
     }
 }
 
@@ -330,7 +389,7 @@ fn prepare<C: Compute, const N: usize>(
 #[inline]
 fn chunks<'b, C: Compute, const N: usize>(
     sources: &'b [Source<'_, C>; N],
-    buffers: &'b mut [[C; CHUNK]; N],
+    buffers: &'b mut [&mut [C]; N],
     start: usize,
     len: usize,
 ) -> Result<[&'b [C]; N]> {
@@ -357,7 +416,10 @@ mod tests {
             let mut out = TensorViewMut::from_slice(&mut sums, &sizes).unwrap();
             let x = TensorView::from_slice(&x, &sizes).unwrap();
             let y = TensorView::from_slice(&y, &sizes[1..]).unwrap();
-            let sources = [x, y].map(|x| Source::tensor(x, &out, DType::I64).unwrap());
+            let mut walks = [None, None];
+            let [walk_x, walk_y] = &mut walks;
+            let sources = [(x, walk_x), (y, walk_y)]
+                .map(|(x, walk)| Source::tensor(x, &out, DType::I64, walk).unwrap());
             map::<i64, i64, 2>(&mut out, threads, sources, &|[a, b], out| {
                 for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
                     *out = a + b;

@@ -1,10 +1,10 @@
 //! Copies that may convert the element type and the dim order.
 
-use thalweg_core::{KernelCall, KernelRegistry, Result, TensorView, TensorViewMut};
+use thalweg_core::{KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, same_dims};
 
 use super::chunks::{Source, map};
 use crate::compute::dispatch_compute;
-use crate::copying::copy;
+use crate::copying::{copy, copy_all};
 use crate::layout::Layout;
 use crate::ordering::in_order;
 
@@ -52,7 +52,11 @@ pub(crate) fn copy_converted(
     out: &mut TensorViewMut<'_>,
 ) -> Result<()> {
     if source.dtype() == out.dtype() {
-        let (to, from) = (Layout::of_output(out)?, Layout::of(&source)?);
+        if same_dims(source.sizes(), out.sizes()) && same_dims(source.dim_order(), out.dim_order())
+        {
+            return copy_all(out.bytes_mut(), source.bytes(), call.threads());
+        }
+        let (to, from) = (Layout::of_output(out), Layout::of(&source));
         return copy(
             out,
             &to,
@@ -67,7 +71,8 @@ pub(crate) fn copy_converted(
         source
     };
     dispatch_compute!(source.dtype(), number => C, {
-        let operand = Source::<C>::tensor(source, out, source.dtype())?;
+        let mut walk = None;
+        let operand = Source::<C>::tensor(source, out, source.dtype(), &mut walk)?;
         map::<C, C, 1>(out, call.threads(), [operand], &|[from], to| {
             to.copy_from_slice(from);
         })

@@ -77,6 +77,96 @@ functions! {
     f64: f64::exp, erf_f64, f64::tanh, asinh_f64;
 }
 
+/// Functions with a short way, without branches and calls, for most arguments. For others, and where
+/// there is no short way at all, the standard library's are taken.
+pub(super) trait TwoWays: Copy {
+    /// Whether there is a short way.
+    const HAS_SHORT: bool;
+
+    /// Whether a number is small enough for the short ways around the circle.
+    fn is_simple_angle(self) -> bool;
+    fn short_sine(self) -> Self;
+    fn short_cosine(self) -> Self;
+}
+
+impl TwoWays for f32 {
+    const HAS_SHORT: bool = true;
+
+    #[inline(always)]
+    fn is_simple_angle(self) -> bool {
+        self.abs() < 100_000.0
+    }
+    #[inline(always)]
+    fn short_sine(self) -> Self {
+        quarter_turns_f32(self, 0)
+    }
+    #[inline(always)]
+    fn short_cosine(self) -> Self {
+        quarter_turns_f32(self, 1)
+    }
+}
+
+impl TwoWays for f64 {
+    const HAS_SHORT: bool = false;
+
+    #[inline(always)]
+    fn is_simple_angle(self) -> bool {
+        false
+    }
+    #[inline(always)]
+    fn short_sine(self) -> Self {
+        self.sin()
+    }
+    #[inline(always)]
+    fn short_cosine(self) -> Self {
+        self.cos()
+    }
+}
+
+/// The sine of an angle and so many quarter turns. In f64, so that it is good to a unit in the last place
+/// of f32.
+#[inline(always)]
+fn quarter_turns_f32(angle: f32, more: u64) -> f32 {
+    // Adding this rounds to an integer, which then is in the lowest bits.
+    const ROUND: f64 = 6_755_399_441_055_744.0;
+    // A quarter turn in two parts, the first of which has few bits: its product with n is exact.
+    const QUARTER: [f64; 2] = [1.570_796_310_901_641_8, 1.589_325_477_352_819_7e-8];
+    let angle = f64::from(angle);
+    let shifted = angle * std::f64::consts::FRAC_2_PI + ROUND;
+    let n = shifted - ROUND;
+    let r = angle - n * QUARTER[0] - n * QUARTER[1];
+    let y = r * r;
+    // The series of both, as far as they matter for r from -π/4 to π/4.
+    // The first as a product, so that zero keeps its sign.
+    let sine = r * horner(
+        y,
+        [
+            1.0,
+            -1.0 / 6.0,
+            1.0 / 120.0,
+            -1.0 / 5_040.0,
+            1.0 / 362_880.0,
+            -1.0 / 39_916_800.0,
+        ],
+    );
+    let cosine = horner(
+        y,
+        [
+            1.0,
+            -0.5,
+            1.0 / 24.0,
+            -1.0 / 720.0,
+            1.0 / 40_320.0,
+            -1.0 / 3_628_800.0,
+            1.0 / 479_001_600.0,
+        ],
+    );
+    let turns = shifted.to_bits().wrapping_add(more);
+    let value = if turns & 1 == 0 { sine } else { cosine };
+    let sign = (turns & 2) << 62;
+    f64::from_bits(value.to_bits() ^ sign) as f32
+}
+
 /// Without branches and calls; within 1.5 units in the last place.
 #[inline]
 fn exp_f32(x: f32) -> f32 {
@@ -286,6 +376,34 @@ mod tests {
         assert!(exp_f32(f32::NAN).is_nan() && f32::NAN.logistic().is_nan());
         assert_eq!(f32::INFINITY.logistic(), 1.0);
         assert_eq!(f32::NEG_INFINITY.logistic(), 0.0);
+    }
+
+    #[test]
+    fn sines_and_cosines_are_good_to_a_unit_in_the_last_place() {
+        let mut angles = vec![0.0, 1e-45, 1e-20, 99_999.99];
+        angles.extend((0..40_000).map(|i| i as f32 * 2.5));
+        angles.extend((0..40_000).map(|i| i as f32 * 1e-3));
+        // Close to quarter turns, where what is left is small.
+        angles.extend((0..60_000).map(|i| (f64::from(i) * std::f64::consts::FRAC_PI_2) as f32));
+        for angle in angles.into_iter().flat_map(|angle: f32| [angle, -angle]) {
+            assert!(angle.is_simple_angle());
+            let (sine, cosine) = f64::from(angle).sin_cos();
+            assert!(
+                units(angle.short_sine().abs(), sine.abs()) <= 1.0,
+                "sin({angle})"
+            );
+            assert!(
+                units(angle.short_cosine().abs(), cosine.abs()) <= 1.0,
+                "cos({angle})"
+            );
+            assert_eq!(
+                angle.short_sine().is_sign_negative(),
+                sine.is_sign_negative(),
+                "sin({angle})"
+            );
+            assert_eq!(angle.short_cosine() < 0.0, cosine < 0.0, "cos({angle})");
+        }
+        assert!(!f32::NAN.is_simple_angle() && !f32::NEG_INFINITY.is_simple_angle());
     }
 
     #[test]

@@ -17,15 +17,18 @@ mod unary;
 mod tests;
 
 use thalweg_core::TensorViewMut;
-use thalweg_core::{DType, Dims, KernelCall, KernelRegistry, Order, Result, Scalar, TensorView};
+use thalweg_core::{
+    DType, Dims, KernelCall, KernelRegistry, Order, Result, Scalar, TensorView, same_dims,
+};
 
 use crate::broadcast::broadcast_shapes;
 use crate::cast::cast_scalar;
-use crate::compute::{Compute, constant};
+use crate::compute::{Compute, constant, through};
 use crate::ordering::in_order;
-use crate::promotion::{Promotion, check_cast};
+use crate::promotion::{Promotion, check_cast, keeps_type};
+use crate::strided::Walk;
 use crate::vectors::vectorized;
-use chunks::{ChunkFn, Plain, Source, map, map_plain};
+use chunks::{CHUNK, ChunkFn, Plain, Source, map, map_plain};
 
 pub(crate) use copies::copy_converted;
 
@@ -48,6 +51,7 @@ enum Operand<'a> {
 }
 
 impl<'a> Operand<'a> {
+    #[inline(always)]
     fn as_tensor(&self) -> Option<&TensorView<'a>> {
         match self {
             Self::Tensor(tensor) => Some(tensor),
@@ -63,56 +67,52 @@ struct Pointwise<'a, const N: usize> {
     common: DType,
     threads: usize,
     precise_scalars: bool,
+    /// Every tensor has the shape of the output and lies as it does, or has one element.
+    aligned: bool,
 }
 
 impl<'a, const N: usize> Pointwise<'a, N> {
     /// Computes in what the operands promote to.
+    #[inline(always)]
     fn promoted(call: &'a KernelCall<'_>, operands: [Operand<'a>; N], out: usize) -> Result<Self> {
         let common = promote(&operands)?;
         Self::of_type(call, operands, out, common)
     }
 
     /// Computes in a given element type.
+    // Inlined, as is all that operands pass through: a call would leave them in memory, and reading
+    // that back at once takes longer than what is done here.
+    #[inline(always)]
     fn of_type(
         call: &'a KernelCall<'_>,
         mut operands: [Operand<'a>; N],
         out: usize,
         common: DType,
     ) -> Result<Self> {
-        let mut sizes = Dims::new();
         let mut tensors = operands.iter().filter_map(Operand::as_tensor);
-        if let Some(first) = tensors.next()
-            && tensors.all(|tensor| tensor.sizes() == first.sizes())
-        {
-            // Most operands need no broadcasting.
-            let out = call.output(out, first.sizes())?;
-            for operand in &mut operands {
-                if let Operand::Tensor(tensor) = operand
-                    && tensor.dim_order() != out.dim_order()
-                {
+        // Most operands need no broadcasting.
+        let same = tensors.next().filter(|first| {
+            let sizes = first.sizes();
+            tensors.all(|tensor| same_dims(tensor.sizes(), sizes))
+        });
+        let is_same = same.is_some();
+        let out = match same {
+            Some(first) => call.output(out, first.sizes())?,
+            None => call.output(out, &broadcast_of(&operands)?)?,
+        };
+        let mut aligned = true;
+        for operand in &mut operands {
+            let Operand::Tensor(tensor) = operand else {
+                continue;
+            };
+            if is_same || same_dims(tensor.sizes(), out.sizes()) {
+                if !same_dims(tensor.dim_order(), out.dim_order()) {
+                    // What only lies in another order is moved in tiles here, faster than the loop
+                    // gathers.
                     *tensor = in_order(call, *tensor, out.dim_order())?;
                 }
-            }
-            return Ok(Self {
-                operands,
-                out,
-                common,
-                threads: call.threads(),
-                precise_scalars: false,
-            });
-        }
-        for operand in &operands {
-            if let Operand::Tensor(tensor) = operand {
-                sizes = broadcast_shapes(&sizes, tensor.sizes())?;
-            }
-        }
-        let out = call.output(out, &sizes)?;
-        // What only lies in another order is moved in tiles here, faster than the loop gathers.
-        for operand in &mut operands {
-            if let Operand::Tensor(tensor) = operand
-                && *tensor.sizes() == *sizes
-            {
-                *tensor = in_order(call, *tensor, out.dim_order())?;
+            } else {
+                aligned &= tensor.numel() == 1;
             }
         }
         Ok(Self {
@@ -121,11 +121,13 @@ impl<'a, const N: usize> Pointwise<'a, N> {
             common,
             threads: call.threads(),
             precise_scalars: false,
+            aligned,
         })
     }
 
     /// Numbers keep their precision next to f16 and bf16, as they do in PyTorch's products and
     /// quotients, but not elsewhere.
+    #[inline(always)]
     fn with_precise_scalars(mut self) -> Self {
         self.precise_scalars = true;
         self
@@ -145,29 +147,28 @@ impl<'a, const N: usize> Pointwise<'a, N> {
         {
             return map_plain(self.out.data_mut()?, self.threads, operands, f);
         }
-        let mut sources = [const { None }; N];
-        for (source, operand) in sources.iter_mut().zip(&self.operands) {
-            *source = Some(self.source(operand)?);
+        let mut walks = std::array::from_fn::<_, N, _>(|_| None);
+        let mut sources = [Source::Constant(C::default()); N];
+        for ((source, operand), walk) in sources.iter_mut().zip(&self.operands).zip(&mut walks) {
+            *source = self.source(operand, walk)?;
         }
-        // Every one was set just now.
-        let sources = sources.map(|source| source.unwrap_or(Source::Constant(C::default())));
         map(&mut self.out, self.threads, sources, f)
     }
 
     /// The operands, if each is a number or has elements of type `C` in the order of the output.
+    #[inline(always)]
     fn plain<C: Compute>(&self) -> Result<Option<[Plain<'a, C>; N]>> {
         let mut plain = [Plain::All(C::default()); N];
+        if !self.aligned || is_half(self.common) {
+            return Ok(None);
+        }
         for (plain, operand) in plain.iter_mut().zip(&self.operands) {
             *plain = match operand {
-                Operand::Tensor(tensor)
-                    if tensor.dtype() == C::DTYPE
-                        && (self.common == C::DTYPE || !is_half(self.common))
-                        && *tensor.sizes() == *self.out.sizes()
-                        && *tensor.dim_order() == *self.out.dim_order() =>
-                {
-                    Plain::Each(tensor.data()?)
-                }
-                Operand::Tensor(_) => return Ok(None),
+                Operand::Tensor(tensor) if tensor.dtype() != C::DTYPE => return Ok(None),
+                Operand::Tensor(tensor) => match tensor.data()? {
+                    &[value] if self.out.numel() != 1 => Plain::All(through(value, self.common)?),
+                    values => Plain::Each(values),
+                },
                 Operand::Scalar(value) if self.precise_scalars && self.common.is_float() => {
                     Plain::All(cast_scalar(*value))
                 }
@@ -177,12 +178,33 @@ impl<'a, const N: usize> Pointwise<'a, N> {
         Ok(Some(plain))
     }
 
-    fn source<C: Compute>(&self, operand: &Operand<'a>) -> Result<Source<'a, C>> {
+    #[inline(always)]
+    fn source<'s, C: Compute>(
+        &self,
+        operand: &Operand<'s>,
+        walk: &'s mut Option<Walk<1>>,
+    ) -> Result<Source<'s, C>> {
+        match operand {
+            Operand::Tensor(tensor)
+                if self.aligned && tensor.numel() == self.out.numel() && tensor.rank() > 0 =>
+            {
+                Source::of_aligned(tensor, self.common)
+            }
+            _ => self.other_source(operand, walk),
+        }
+    }
+
+    #[inline(never)]
+    fn other_source<'s, C: Compute>(
+        &self,
+        operand: &Operand<'s>,
+        walk: &'s mut Option<Walk<1>>,
+    ) -> Result<Source<'s, C>> {
         match operand {
             Operand::Tensor(tensor) if self.precise_scalars && tensor.rank() == 0 => {
-                Source::precise_tensor(*tensor, &self.out, self.common)
+                Source::precise_tensor(*tensor, &self.out, self.common, walk)
             }
-            Operand::Tensor(tensor) => Source::tensor(*tensor, &self.out, self.common),
+            Operand::Tensor(tensor) => Source::tensor(*tensor, &self.out, self.common, walk),
             Operand::Scalar(value) if self.precise_scalars => {
                 Source::precise_scalar(*value, self.common)
             }
@@ -191,12 +213,34 @@ impl<'a, const N: usize> Pointwise<'a, N> {
     }
 }
 
+/// The shape that the tensors among operands broadcast to.
+#[inline(never)]
+fn broadcast_of(operands: &[Operand<'_>]) -> Result<Dims> {
+    let mut sizes = Dims::new();
+    for tensor in operands.iter().filter_map(Operand::as_tensor) {
+        sizes = broadcast_shapes(&sizes, tensor.sizes())?;
+    }
+    Ok(sizes)
+}
+
 fn is_half(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::BF16)
 }
 
 /// What operands promote to.
 fn promote(operands: &[Operand<'_>]) -> Result<DType> {
+    // Mostly tensors of one type, with dimensions, and numbers of no higher category.
+    let mut tensors = operands.iter().filter_map(Operand::as_tensor);
+    if let Some(first) = tensors.next()
+        && first.rank() > 0
+        && tensors.all(|tensor| tensor.rank() > 0 && tensor.dtype() == first.dtype())
+        && operands.iter().all(|operand| match operand {
+            Operand::Tensor(_) => true,
+            Operand::Scalar(value) => keeps_type(first.dtype(), *value),
+        })
+    {
+        return Ok(first.dtype());
+    }
     let mut promotion = Promotion::new();
     for operand in operands {
         promotion = match operand {
@@ -208,11 +252,13 @@ fn promote(operands: &[Operand<'_>]) -> Result<DType> {
 }
 
 /// A tensor argument as operand.
+#[inline(always)]
 fn tensor<'a>(call: &'a KernelCall<'_>, position: usize) -> Result<Operand<'a>> {
     Ok(Operand::Tensor(call.tensor(position)?))
 }
 
 /// A number argument as operand.
+#[inline(always)]
 fn scalar<'a>(call: &'a KernelCall<'_>, position: usize) -> Result<Operand<'a>> {
     Ok(Operand::Scalar(call.scalar(position)?))
 }
@@ -242,6 +288,55 @@ fn pairs<C: Copy, P>(f: impl Fn(C, C) -> P + Sync) -> impl Fn([&[C]; 2], &mut [P
                 }
             },
         );
+    }
+}
+
+/// A function of elements that is `short` where that is exact, and `long` elsewhere. `short` is computed
+/// for all, by vectors.
+fn each_in_two_ways<C: Copy, P>(
+    is_simple: impl Fn(C) -> bool + Sync,
+    short: impl Fn(C) -> P + Sync,
+    long: impl Fn(C) -> P + Sync,
+) -> impl Fn([&[C]; 1], &mut [P]) + Sync {
+    let pairs = pairs_in_two_ways(
+        move |a, _| is_simple(a),
+        move |a, _| short(a),
+        move |a, _| long(a),
+    );
+    // Each with itself.
+    move |[a], out| pairs([a, a], out)
+}
+
+/// A function of pairs of elements that is `short` where that is exact, and `long` elsewhere. `short` is
+/// computed for all, by vectors.
+fn pairs_in_two_ways<C: Copy, P>(
+    is_simple: impl Fn(C, C) -> bool + Sync,
+    short: impl Fn(C, C) -> P + Sync,
+    long: impl Fn(C, C) -> P + Sync,
+) -> impl Fn([&[C]; 2], &mut [P]) + Sync {
+    move |[a, b], out| {
+        let operands = a.chunks(CHUNK).zip(b.chunks(CHUNK));
+        for (out, (a, b)) in out.chunks_mut(CHUNK).zip(operands) {
+            let are_simple = vectorized(
+                #[inline(always)]
+                || {
+                    let mut are_simple = true;
+                    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+                        *out = short(a, b);
+                        are_simple &= is_simple(a, b);
+                    }
+                    are_simple
+                },
+            );
+            if are_simple {
+                continue;
+            }
+            for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+                if !is_simple(a, b) {
+                    *out = long(a, b);
+                }
+            }
+        }
     }
 }
 

@@ -449,6 +449,59 @@ fn maximum_and_minimum_are_nan_if_an_operand_is() {
 }
 
 #[test]
+fn quotients_and_powers_that_have_no_short_way_are_right_among_those_that_do() {
+    // Long enough for several chunks, in some of which everything is simple.
+    let ones = |len: usize| (0..len).map(|i| 1.5 + (i % 7) as f32);
+    let special = [
+        0.0,
+        -0.0,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+        -3.0,
+        1e30,
+        1e-42,
+    ];
+    let a: Vec<f32> = ones(700).chain(special).chain(ones(600)).collect();
+    let b: Vec<f32> = a.iter().rev().copied().collect();
+    let rest = |a: f32, b: f32| {
+        let rest = a % b;
+        if rest != 0.0 && (rest < 0.0) != (b < 0.0) {
+            rest + b
+        } else {
+            rest
+        }
+    };
+    let check = |operator: &str, expected: &dyn Fn(f32, f32) -> f32, tolerance: f32| {
+        let found: Vec<f32> = on_rows(operator, &[row(&a), row(&b)]);
+        for ((&a, &b), &found) in a.iter().zip(&b).zip(&found) {
+            let expected = expected(a, b);
+            let is_same = found == expected || (found.is_nan() && expected.is_nan());
+            let is_near = (found - expected).abs() <= tolerance * expected.abs();
+            assert!(
+                is_same || is_near,
+                "{operator}: {a:e}, {b:e}: {found:e}, not {expected:e}"
+            );
+        }
+    };
+    check("aten::fmod.Tensor_out", &|a, b| a % b, 0.0);
+    check("aten::remainder.Tensor_out", &rest, 0.0);
+    check("aten::pow.Tensor_Tensor_out", &f32::powf, 2e-7);
+    // As PyTorch has it: from what is left, and infinite or none where the divisor is zero.
+    let floor = |a: f32, b: f32| {
+        let left = a % b;
+        let whole = (f64::from(a) - f64::from(left)) / f64::from(b);
+        let is_below = left != 0.0 && (left < 0.0) != (b < 0.0);
+        match b {
+            0.0 => a / b,
+            _ if is_below => (whole.round() - 1.0) as f32,
+            _ => whole.round() as f32,
+        }
+    };
+    check("aten::floor_divide.out", &floor, 1e-6);
+}
+
+#[test]
 fn powers_of_integers_are_integers() {
     assert_eq!(
         on_rows::<i64>("aten::pow.Tensor_Scalar_out", &[row(&[3i64, -2]), 3.into()]),

@@ -2,8 +2,8 @@
 
 use thalweg_core::{Bool, DType, KernelCall, KernelRegistry, Result, ensure};
 
-use super::functions::Functions;
-use super::{Pointwise, each, tensor};
+use super::functions::{Functions, TwoWays};
+use super::{Pointwise, each, each_in_two_ways, tensor};
 use crate::cast::cast_scalar;
 use crate::compute::dispatch_compute;
 use crate::number::{Number, Ordered};
@@ -29,12 +29,10 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "acosh" => |x| x.acosh();
         "asin" => |x| x.asin();
         "atan" => |x| x.atan();
-        "cos" => |x| x.cos();
         "cosh" => |x| x.cosh();
         "log" => |x| x.ln();
         "log10" => |x| x.log10();
         "log2" => |x| x.log2();
-        "sin" => |x| x.sin();
         "sinh" => |x| x.sinh();
         "reciprocal" => |x| C::ONE / x;
         "rsqrt" => |x| C::ONE / x.sqrt();
@@ -45,6 +43,37 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "erf" => |x| x.error_function();
         "expm1" => |x| x.exp_m1();
         "log1p" => |x| x.ln_1p();
+    }
+
+    /// Functions of angles.
+    macro_rules! of_angles {
+        ($($name:literal => |$x:ident| $short:expr, $long:expr;)*) => {
+            $(registry.register(
+                concat!("aten::", $name, ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"),
+                |call| {
+                    let pointwise = of_float(call)?;
+                    if pointwise.common.is_complex() {
+                        return dispatch_compute!(pointwise.common, complex => C, {
+                            pointwise.run(&each(|$x: C| $long))
+                        });
+                    }
+                    dispatch_compute!(pointwise.common, float => C, {
+                        if C::HAS_SHORT {
+                            return pointwise.run(&each_in_two_ways(
+                                |x: C| x.is_simple_angle(),
+                                |$x: C| $short,
+                                |$x: C| $long,
+                            ));
+                        }
+                        pointwise.run(&each(|$x: C| $long))
+                    })
+                },
+            )?;)*
+        };
+    }
+    of_angles! {
+        "cos" => |x| x.short_cosine(), x.cos();
+        "sin" => |x| x.short_sine(), x.sin();
     }
 
     /// Functions that floats have better ways for than complex numbers.

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use thalweg_core::{Complex32, Complex64, Element, Result, Scalar, bail, bf16, f16};
 
 use super::gemm::{Matrix, MatrixMut, Native, PARALLEL_WORK, gemm};
-use super::packed;
+use super::{packed, rows};
 use crate::float::Float;
 
 /// An element type that matrices can have to be multiplied.
@@ -84,7 +84,10 @@ impl Factor for f32 {
     }
 
     fn workspace(shape: [usize; 3], threads: usize) -> usize {
-        packed::workspace(shape, threads)
+        match few_rows(shape) {
+            Some(shape) => rows::workspace(shape),
+            None => packed::workspace(shape, threads),
+        }
     }
 
     fn multiply(
@@ -95,18 +98,39 @@ impl Factor for f32 {
         workspace: &mut [f32],
         threads: usize,
     ) -> Result<()> {
+        let shape = [a.rows(), a.columns(), b.columns()];
+        if let Some(shape) = few_rows(shape).filter(|&few| workspace.len() >= rows::workspace(few))
+        {
+            let (out, a, b) = if shape[0] == a.rows() {
+                (out, a, b)
+            } else {
+                (out.transposed(), b.transposed(), a.transposed())
+            };
+            return rows::multiply(out, a, b, factors, workspace, threads);
+        }
         // What lies the other way round is multiplied so.
         if out.row_stride() == 1 && out.column_stride() > 1 {
             let (a, b) = (b.transposed(), a.transposed());
             return Self::multiply(out.transposed(), a, b, factors, workspace, threads);
         }
-        let shape = [a.rows(), a.columns(), b.columns()];
         if packed::fits(&out, shape, workspace) {
             packed::multiply(out, a, b, factors, workspace, threads);
             return Ok(());
         }
         multiply_native(out, a, b, factors, threads)
     }
+}
+
+/// The shape of a product that has few rows, or few columns, which are its rows when both sides change
+/// places.
+fn few_rows([m, k, n]: [usize; 3]) -> Option<[usize; 3]> {
+    (m.min(n) <= rows::MOST_ROWS).then_some([m.min(n), k, m.max(n)])
+}
+
+/// As much working memory as any product of f32 needs that has no more rows, depth and columns than this.
+pub(crate) fn workspace_within([m, k, n]: [usize; 3], threads: usize) -> usize {
+    let few = rows::workspace([rows::MOST_ROWS, k, m.max(n)]);
+    few.max(packed::workspace([m, k, n], threads))
 }
 
 fn multiply_native<T: Native>(
@@ -230,6 +254,7 @@ struct Panels {
     depth: usize,
     /// Parts of the columns for different threads.
     parts: usize,
+    threads: usize,
 }
 
 impl Panels {
@@ -241,6 +266,7 @@ impl Panels {
             width: n.min(256),
             depth: k.min(256),
             parts: if alone { 1 } else { threads.max(1) },
+            threads,
         }
     }
 
@@ -249,9 +275,16 @@ impl Panels {
         self.shape[0].saturating_mul(self.shape[1])
     }
 
-    /// f32 for the sums and the block of one part.
+    /// f32 for the sums and the block of one part, and for their product.
     fn own(&self) -> usize {
-        self.sums() + self.width * self.depth
+        self.sums()
+            .saturating_add(self.width * self.depth)
+            .saturating_add(self.product())
+    }
+
+    /// f32 for the product of a block, also of one with fewer columns.
+    fn product(&self) -> usize {
+        workspace_within([self.shape[0], self.depth, self.width], self.threads)
     }
 
     fn sums(&self) -> usize {
@@ -311,7 +344,8 @@ fn multiply_panels<T: Float<Compute = f32>>(
     threads: usize,
 ) -> Result<()> {
     let [m, k, n] = [a.rows(), a.columns(), b.columns()];
-    let (sums, block) = workspace.split_at_mut(panels.sums());
+    let (sums, rest) = workspace.split_at_mut(panels.sums());
+    let (block, product) = rest.split_at_mut(panels.width * panels.depth);
     for first in (0..n).step_by(panels.width) {
         let width = panels.width.min(n - first);
         let row = |i: usize| i * stride + first * step;
@@ -343,8 +377,8 @@ fn multiply_panels<T: Float<Compute = f32>>(
             };
             let block = Matrix::new(block, [depth, width], strides)?;
             let part = a.block([0, top], [m, depth])?;
-            let mut sums = MatrixMut::new(sums, [m, width], [width, 1])?;
-            gemm(&mut sums, part, block, keep, scale, threads)?;
+            let sums = MatrixMut::new(sums, [m, width], [width, 1])?;
+            f32::multiply(sums, part, block, [keep, scale], product, threads)?;
             keep = 1.0;
         }
         for (i, sums) in sums.chunks(width).take(m).enumerate() {

@@ -161,6 +161,7 @@ fn check_fit(out: Shape, a: Shape, b: Shape) -> Result<()> {
 }
 
 impl Shape {
+    #[inline(always)]
     fn new(
         rows: usize,
         columns: usize,
@@ -168,6 +169,24 @@ impl Shape {
         column_stride: usize,
         len: usize,
     ) -> Result<Self> {
+        let shape = Self {
+            rows,
+            columns,
+            row_stride,
+            column_stride,
+        };
+        shape.check(len)?;
+        Ok(shape)
+    }
+
+    /// An error unless all elements lie within `len`.
+    fn check(self, len: usize) -> Result<()> {
+        let Self {
+            rows,
+            columns,
+            row_stride,
+            column_stride,
+        } = self;
         let last = |size: usize, stride: usize| size.saturating_sub(1).checked_mul(stride);
         let end = last(rows, row_stride)
             .zip(last(columns, column_stride))
@@ -178,12 +197,7 @@ impl Shape {
             "a matrix of [{rows}, {columns}] with strides [{row_stride}, {column_stride}] does \
              not lie within {len} elements"
         );
-        Ok(Self {
-            rows,
-            columns,
-            row_stride,
-            column_stride,
-        })
+        Ok(())
     }
 
     /// Whether no two positions are the same place.
@@ -232,6 +246,7 @@ impl Shape {
 
 impl<'a, T> Matrix<'a, T> {
     /// A matrix whose element `[i, j]` is `data[i * row_stride + j * column_stride]`.
+    #[inline(always)]
     pub(crate) fn new(
         data: &'a [T],
         [rows, columns]: [usize; 2],
@@ -297,6 +312,7 @@ impl<T: Copy> Matrix<'_, T> {
 
 impl<'a, T> MatrixMut<'a, T> {
     /// As [`Matrix::new`]. An error if two elements lie at the same place.
+    #[inline(always)]
     pub(crate) fn new(
         data: &'a mut [T],
         [rows, columns]: [usize; 2],

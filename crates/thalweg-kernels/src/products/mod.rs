@@ -6,6 +6,7 @@
 mod factor;
 mod gemm;
 mod packed;
+mod rows;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -17,9 +18,9 @@ use thalweg_core::{
     identity_order, numel,
 };
 
-pub(crate) use factor::Factor;
+pub(crate) use factor::{Factor, workspace_within};
 use gemm::PARALLEL_WORK;
-pub(crate) use gemm::{Matrix, MatrixMut, gemm};
+pub(crate) use gemm::{Matrix, MatrixMut};
 pub(crate) use packed::PackedRight;
 pub(crate) use tiles::{Add, Finish, Left, PARALLEL_SUMS, Places, Scale};
 
@@ -34,19 +35,19 @@ use num_traits::Zero;
 pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     registry.register(
         "aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
-        |call| product(call, [call.tensor(0)?, call.tensor(1)?], 2, None),
+        |call| product(call, &call.tensor(0)?, &call.tensor(1)?, 2, None),
     )?;
     registry.register(
         "aten::bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
-        |call| product(call, [call.tensor(0)?, call.tensor(1)?], 2, None),
+        |call| product(call, &call.tensor(0)?, &call.tensor(1)?, 2, None),
     )?;
     registry.register(
         "aten::mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)",
-        |call| product(call, [call.tensor(0)?, call.tensor(1)?], 2, None),
+        |call| product(call, &call.tensor(0)?, &call.tensor(1)?, 2, None),
     )?;
     registry.register(
         "aten::dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)",
-        |call| product(call, [call.tensor(0)?, call.tensor(1)?], 2, None),
+        |call| product(call, &call.tensor(0)?, &call.tensor(1)?, 2, None),
     )?;
     registry.register(
         "aten::addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, \
@@ -87,15 +88,16 @@ fn product_and_sum(call: &KernelCall<'_>) -> Result<()> {
         beta: call.scalar(3)?,
         alpha: call.scalar(4)?,
     };
-    product(call, [call.tensor(1)?, call.tensor(2)?], 5, Some(sum))
+    product(call, &call.tensor(1)?, &call.tensor(2)?, 5, Some(&sum))
 }
 
 /// `a b` of vectors, matrices or batches of matrices, as their ranks say.
 fn product(
     call: &KernelCall<'_>,
-    [a, b]: [TensorView<'_>; 2],
+    a: &TensorView<'_>,
+    b: &TensorView<'_>,
     out: usize,
-    sum: Option<Sum<'_>>,
+    sum: Option<&Sum<'_>>,
 ) -> Result<()> {
     let (left, right) = (a.sizes(), b.sizes());
     // Each as [batch, rows, columns], and the shape of the result.
@@ -120,28 +122,14 @@ fn product(
         shape_a[2],
         shape_b[1]
     );
-    // Strides in the same three dimensions.
-    let (sa, sb) = (a.strides(), b.strides());
-    let strides_a = match *sa {
-        [s] => [0, 0, s],
-        [r, c] => [0, r, c],
-        [s, r, c] => [s, r, c],
-        _ => [0; 3],
-    };
-    let strides_b = match *sb {
-        [s] => [0, s, 0],
-        [r, c] => [0, r, c],
-        [s, r, c] => [s, r, c],
-        _ => [0; 3],
-    };
     let mut out = call.output(out, &sizes)?;
-    let so = out.strides();
-    let strides_out = match *so {
-        [s] => [0, s, 0],
-        [r, c] => [0, r, c],
-        [s, r, c] => [s, r, c],
-        _ => [0; 3],
+    // Strides in the same three dimensions. A vector on the left is a row, others are columns.
+    let strides_a = match (a.rank(), strides(a.sizes(), a.dim_order())) {
+        (1, [_, step, _]) => [0, 0, step],
+        (_, strides) => strides,
     };
+    let strides_b = strides(b.sizes(), b.dim_order());
+    let strides_out = strides(out.sizes(), out.dim_order());
     let batch = Batch {
         count: shape_a[0],
         shape_a: [shape_a[1], shape_a[2]],
@@ -152,20 +140,20 @@ fn product(
     };
     check_types(out.dtype(), [a.dtype(), b.dtype()])?;
     if let Some(weight) = call.prepared::<PackedRight>()
-        && weights::multiply(call, &mut out, a, weight, sum)?
+        && weights::multiply(call, &mut out, *a, weight, sum.copied())?
     {
         return Ok(());
     }
     dispatch_factor!(out.dtype() => T, {
         let mut keep = T::scaling(Scalar::Int(0))?;
         let mut scale = T::scaling(Scalar::Int(1))?;
-        if let Some(Sum { addend, beta, alpha }) = sum {
+        if let Some(&Sum { addend, beta, alpha }) = sum {
             check_types(out.dtype(), [addend.dtype(); 2])?;
             (keep, scale) = (T::scaling(beta)?, T::scaling(alpha)?);
-            let from = Layout::of(&addend)?.broadcast(&sizes)?;
+            let from = Layout::of(&addend).broadcast(&sizes)?;
             // A factor of zero removes even what is not a number.
             if !keep.is_zero() {
-                let to = Layout::of_output(&out)?;
+                let to = Layout::of_output(&out);
                 copy(&mut out, &to, &addend, &from, call.threads())?;
             }
         }
@@ -197,7 +185,7 @@ fn linear(call: &KernelCall<'_>) -> Result<()> {
     let m = numel(rows)?;
     sizes.push(n)?;
     let bias_layout = match &bias {
-        Some(bias) => Layout::of(bias)?.broadcast(&sizes)?,
+        Some(bias) => Layout::of(bias).broadcast(&sizes)?,
         None => Layout::row_major(&[])?,
     };
     let mut out = call.output(3, &sizes)?;
@@ -298,6 +286,25 @@ impl Batch {
     }
 }
 
+/// The strides of a batch of matrices, a matrix or a column, in three dimensions: batch, row, column.
+fn strides(sizes: &[usize], dim_order: &[u8]) -> [usize; 3] {
+    let mut strides = [0; 3];
+    let first = match sizes.len() {
+        1 => 1,
+        rank => 3usize.saturating_sub(rank),
+    };
+    let mut stride = 1usize;
+    for &dim in dim_order.iter().rev() {
+        let dim = usize::from(dim);
+        if let Some(at) = strides.get_mut(first + dim) {
+            *at = stride;
+        }
+        stride = stride.saturating_mul(sizes[dim].max(1));
+    }
+    strides
+}
+
+#[inline(always)]
 fn nth_matrix<T>(
     data: &[T],
     index: usize,

@@ -51,7 +51,7 @@ fn position<const LARGEST: bool>(
 ) -> Result<()> {
     let input = call.tensor(0)?;
     check_not_empty(&input, &reduced)?;
-    let mut out = call.output(out, &reduced.sizes(&input)?)?;
+    let mut out = call.output(out, &reduced.sizes(&input))?;
     check_index_type(out.dtype())?;
     dispatch_compute!(input.dtype(), real => C, {
         reduce::<C, _>(&input, &mut out, &reduced, &Position::<LARGEST>)
@@ -67,10 +67,11 @@ struct Position<const LARGEST: bool>;
 
 impl<const LARGEST: bool> Position<LARGEST> {
     /// Whether `a` takes the place of `b`, which comes before it.
-    #[inline]
+    #[inline(always)]
     fn beats<C: Ordered>(a: C, b: C) -> bool {
-        let is_better = if LARGEST { a > b } else { a < b };
-        is_better || (a.is_nan() && !b.is_nan())
+        // One comparison mostly: what is not a number is not behind anything either.
+        let is_behind = if LARGEST { a <= b } else { a >= b };
+        !is_behind && !b.is_nan()
     }
 }
 

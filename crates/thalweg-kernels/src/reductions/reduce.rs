@@ -110,17 +110,43 @@ impl Reduced {
             .fold(1, usize::saturating_mul)
     }
 
+    /// The reduced dimensions as one, if they are neighbours in a row-major input with a row-major
+    /// result: how many positions there are outside of it, how many it has itself, and how many there
+    /// are inside of it.
+    fn as_one(&self, input: &TensorView<'_>, out: &TensorViewMut<'_>) -> Option<[usize; 3]> {
+        if !input.is_row_major() || !out.is_row_major() {
+            return None;
+        }
+        let mut around = [1usize; 3];
+        let mut side = 0;
+        for (dim, &size) in input.sizes().iter().enumerate() {
+            if size == 1 {
+                continue;
+            }
+            side = match (self.contains(dim), side) {
+                (true, 0 | 1) => 1,
+                (false, 0) => 0,
+                (false, _) => 2,
+                (true, _) => return None,
+            };
+            around[side] = around[side].saturating_mul(size);
+        }
+        Some(around)
+    }
+
     /// The shape of the result.
-    pub(super) fn sizes(&self, input: &TensorView<'_>) -> Result<Dims> {
+    #[inline]
+    pub(super) fn sizes(&self, input: &TensorView<'_>) -> Dims {
         let mut sizes = Dims::new();
         for (dim, &size) in input.sizes().iter().enumerate() {
-            if !self.contains(dim) {
-                sizes.push(size)?;
-            } else if self.keepdim {
-                sizes.push(1)?;
-            }
+            // A tensor has no more dimensions than there is room for.
+            let _ = match self.contains(dim) {
+                false => sizes.push(size),
+                true if self.keepdim => sizes.push(1),
+                true => Ok(()),
+            };
         }
-        Ok(sizes)
+        sizes
     }
 }
 
@@ -134,40 +160,87 @@ pub(super) fn reduce<C: Compute, F: Fold<C>>(
     if out.numel() == 0 {
         return Ok(());
     }
-    let loops = Loops::new(input, out, reduced, F::IS_ORDERED)?;
-    let [step, out_step] = loops.kept.steps();
-    let run = loops.kept.run_len();
-    // A run of results whose elements are neighbours, or that have few elements each, goes row
-    // by row.
-    let by_rows = run > 1 && (step == 1 || loops.count < FEW);
-    for kept in loops.kept.runs() {
-        let [offset, out_offset] = kept.offsets;
-        for start in (0..run).step_by(CHUNK) {
-            let len = CHUNK.min(run - start);
-            let mut results = [F::Result::default(); CHUNK];
-            let results = &mut results[..len];
-            let offset = offset + start * step;
-            if by_rows {
-                loops.rows(input, offset, step, fold, results)?;
-            } else {
-                let mut buffer = [C::default(); CHUNK];
-                for (index, result) in results.iter_mut().enumerate() {
-                    *result = loops.one(input, offset + index * step, fold, &mut buffer)?;
-                }
-            }
-            store(out, out_offset + start * out_step, out_step, results)?;
+    // Buffers of so few elements are soon cleared.
+    if input.numel() <= FEW {
+        let mut elements = [C::default(); FEW];
+        let mut states = [fold.start(); FEW];
+        let mut results = [F::Result::default(); FEW];
+        let buffers = Buffers {
+            elements: &mut elements,
+            states: &mut states,
+            results: &mut results,
+        };
+        return reduce_with(input, out, reduced, fold, buffers);
+    }
+    let mut elements = [C::default(); CHUNK];
+    let mut states = [fold.start(); CHUNK];
+    let mut results = [F::Result::default(); CHUNK];
+    let buffers = Buffers {
+        elements: &mut elements,
+        states: &mut states,
+        results: &mut results,
+    };
+    reduce_with(input, out, reduced, fold, buffers)
+}
+
+/// Working memory, all equally long: elements as they are computed with, the states of a row of
+/// results, and those results.
+struct Buffers<'b, C, S, R> {
+    elements: &'b mut [C],
+    states: &'b mut [S],
+    results: &'b mut [R],
+}
+
+#[inline(never)]
+fn reduce_with<C: Compute, F: Fold<C>>(
+    input: &TensorView<'_>,
+    out: &mut TensorViewMut<'_>,
+    reduced: &Reduced,
+    fold: &F,
+    mut buffers: Buffers<'_, C, F::State, F::Result>,
+) -> Result<()> {
+    if let Some([outer, count, inner]) = reduced.as_one(input, out) {
+        let elements = Elements {
+            walk: None,
+            run: count,
+            step: inner,
+            count,
+        };
+        let (times, mut run) = if inner == 1 {
+            (1, Results::new([0, 0], outer, [count, 1]))
+        } else {
+            (outer, Results::new([0, 0], inner, [1, 1]))
+        };
+        for _ in 0..times {
+            run.reduce(input, out, &elements, fold, &mut buffers)?;
+            run.offset += count.saturating_mul(inner);
+            run.out_offset += inner;
         }
+        return Ok(());
+    }
+    let loops = Loops::new(input, out, reduced, F::IS_ORDERED)?;
+    let [step] = loops.reduced.steps();
+    let elements = Elements {
+        walk: Some(&loops.reduced),
+        run: loops.reduced.run_len(),
+        step,
+        count: reduced.count(input),
+    };
+    let (len, steps) = (loops.kept.run_len(), loops.kept.steps());
+    for kept in loops.kept.runs() {
+        let run = Results::new(kept.offsets, len, steps);
+        run.reduce(input, out, &elements, fold, &mut buffers)?;
     }
     Ok(())
 }
 
-/// How to get through the input: for each of the kept positions, all of the reduced ones.
+/// How to get through the input where several dimensions stay apart: for each of the kept positions,
+/// all of the reduced ones.
 struct Loops {
     /// Over results: strides of the input and of the output.
     kept: Walk<2>,
     /// Over the elements of one result.
     reduced: Walk<1>,
-    count: usize,
 }
 
 impl Loops {
@@ -207,68 +280,173 @@ impl Loops {
         Ok(Self {
             kept: Walk::new(kept_sizes, [kept_strides, kept_out])?,
             reduced: Walk::new(&sizes, [&*steps])?,
-            count: reduced.count(input),
         })
     }
+}
 
-    /// The result of the elements around `offset`.
-    fn one<C: Compute, F: Fold<C>>(
-        &self,
-        input: &TensorView<'_>,
-        offset: usize,
-        fold: &F,
-        buffer: &mut [C; CHUNK],
-    ) -> Result<F::Result> {
-        let mut state = fold.start();
-        let [step] = self.reduced.steps();
-        let run = self.reduced.run_len();
-        let mut number = 0;
-        for piece in self.reduced.runs() {
-            for start in (0..run).step_by(CHUNK) {
-                let len = CHUNK.min(run - start);
-                let at = offset + piece.offsets[0] + start * step;
-                let elements = load(input, at, step, &mut buffer[..len])?;
-                vectorized(
-                    #[inline(always)]
-                    || fold.fold(&mut state, number, elements),
-                );
-                number += len;
-            }
+/// The elements of one result: runs of them.
+struct Elements<'w> {
+    /// Where the runs start; `None`: there is one.
+    walk: Option<&'w Walk<1>>,
+    /// Length of a run, and how far its elements are apart.
+    run: usize,
+    step: usize,
+    /// How many elements there are in all.
+    count: usize,
+}
+
+impl Elements<'_> {
+    /// Calls `visit` with where each run starts, counted from the first element.
+    #[inline]
+    fn for_each_run(&self, mut visit: impl FnMut(usize) -> Result<()>) -> Result<()> {
+        match self.walk {
+            None => visit(0),
+            Some(walk) => walk.runs().try_for_each(|run| visit(run.offsets[0])),
         }
-        Ok(fold.finish(state, self.count))
+    }
+}
+
+/// A run of results.
+#[derive(Clone, Copy)]
+struct Results {
+    /// Where the elements of the first one start, and where it is written.
+    offset: usize,
+    out_offset: usize,
+    len: usize,
+    /// How far the elements of neighbours are apart, and neighbours themselves.
+    step: usize,
+    out_step: usize,
+}
+
+impl Results {
+    fn new([offset, out_offset]: [usize; 2], len: usize, [step, out_step]: [usize; 2]) -> Self {
+        Self {
+            offset,
+            out_offset,
+            len,
+            step,
+            out_step,
+        }
     }
 
-    /// Results whose elements are `step` apart from those of the result before.
+    fn reduce<C: Compute, F: Fold<C>>(
+        &self,
+        input: &TensorView<'_>,
+        out: &mut TensorViewMut<'_>,
+        elements: &Elements<'_>,
+        fold: &F,
+        buffers: &mut Buffers<'_, C, F::State, F::Result>,
+    ) -> Result<()> {
+        // A run of results whose elements are neighbours, or that have few elements each, goes row
+        // by row.
+        let by_rows = self.len > 1 && (self.step == 1 || elements.count < FEW);
+        let room = buffers.results.len();
+        for start in (0..self.len).step_by(room) {
+            let len = room.min(self.len - start);
+            let offset = self.offset + start * self.step;
+            if by_rows {
+                self.rows(input, offset, elements, fold, len, buffers)?;
+            } else if let Some(data) = self.neighbours::<C>(input, offset, elements, len)? {
+                let results = &mut buffers.results[..len];
+                vectorized(
+                    #[inline(always)]
+                    || {
+                        for (index, result) in results.iter_mut().enumerate() {
+                            let row = &data[index * self.step..][..elements.run];
+                            let mut state = fold.start();
+                            for (piece, chunk) in row.chunks(CHUNK).enumerate() {
+                                fold.fold(&mut state, piece * CHUNK, chunk);
+                            }
+                            *result = fold.finish(state, elements.count);
+                        }
+                    },
+                );
+            } else {
+                for index in 0..len {
+                    let offset = offset + index * self.step;
+                    buffers.results[index] = one(input, offset, elements, fold, buffers.elements)?;
+                }
+            }
+            let to = self.out_offset + start * self.out_step;
+            store(out, to, self.out_step, &buffers.results[..len])?;
+        }
+        Ok(())
+    }
+
+    /// The elements of `len` results from `offset` on, if those of each are neighbours and of the type that
+    /// is computed in: then all results are one loop.
+    fn neighbours<'t, C: Compute>(
+        &self,
+        input: &TensorView<'t>,
+        offset: usize,
+        elements: &Elements<'_>,
+        len: usize,
+    ) -> Result<Option<&'t [C]>> {
+        if elements.walk.is_some() || elements.step != 1 || input.dtype() != C::DTYPE {
+            return Ok(None);
+        }
+        let span = len.saturating_sub(1).saturating_mul(self.step);
+        let end = offset.saturating_add(span).saturating_add(elements.run);
+        Ok(input.data::<C>()?.get(offset..end))
+    }
+
+    /// The results of `len` rows of elements, the first of which starts at `offset`.
     fn rows<C: Compute, F: Fold<C>>(
         &self,
         input: &TensorView<'_>,
         offset: usize,
-        step: usize,
+        elements: &Elements<'_>,
         fold: &F,
-        results: &mut [F::Result],
+        len: usize,
+        buffers: &mut Buffers<'_, C, F::State, F::Result>,
     ) -> Result<()> {
-        let mut states = [fold.start(); CHUNK];
-        let states = &mut states[..results.len()];
-        let mut buffer = [C::default(); CHUNK];
-        let buffer = &mut buffer[..results.len()];
-        let [along] = self.reduced.steps();
+        let states = &mut buffers.states[..len];
+        states.fill(fold.start());
+        let buffer = &mut buffers.elements[..len];
         let mut number = 0;
-        for piece in self.reduced.runs() {
-            for index in 0..self.reduced.run_len() {
-                let at = offset + piece.offsets[0] + index * along;
-                let row = load(input, at, step, buffer)?;
+        elements.for_each_run(|run| {
+            for index in 0..elements.run {
+                let at = offset + run + index * elements.step;
+                let row = load(input, at, self.step, buffer)?;
                 vectorized(
                     #[inline(always)]
                     || fold.fold_row(states, number, row),
                 );
                 number += 1;
             }
-        }
-        for (result, &state) in results.iter_mut().zip(&*states) {
-            *result = fold.finish(state, self.count);
+            Ok(())
+        })?;
+        for (result, &state) in buffers.results.iter_mut().zip(&*states) {
+            *result = fold.finish(state, elements.count);
         }
         Ok(())
     }
+}
+
+/// The result of the elements around `offset`.
+fn one<C: Compute, F: Fold<C>>(
+    input: &TensorView<'_>,
+    offset: usize,
+    elements: &Elements<'_>,
+    fold: &F,
+    buffer: &mut [C],
+) -> Result<F::Result> {
+    let mut state = fold.start();
+    let mut number = 0;
+    elements.for_each_run(|run| {
+        for start in (0..elements.run).step_by(buffer.len()) {
+            let len = buffer.len().min(elements.run - start);
+            let at = offset + run + start * elements.step;
+            let elements = load(input, at, elements.step, &mut buffer[..len])?;
+            vectorized(
+                #[inline(always)]
+                || fold.fold(&mut state, number, elements),
+            );
+            number += len;
+        }
+        Ok(())
+    })?;
+    Ok(fold.finish(state, elements.count))
 }
 
 /// Folds with several accumulators, which the compiler keeps in the lanes of vector registers.

@@ -11,11 +11,11 @@ mod pixels;
 mod tests;
 
 use thalweg_core::{
-    Dims, KernelCall, KernelRegistry, Result, TensorView, ensure, identity_order, numel,
+    Dims, KernelCall, KernelRegistry, Result, TensorView, bail, ensure, identity_order, numel,
 };
 
 use crate::broadcast::broadcast_shapes;
-use crate::copying::{copy, copy_bytes};
+use crate::copying::{check_same_type, copy, copy_all, copy_bytes};
 use crate::dims::{size_from, wrap_dim, wrap_index};
 use crate::layout::Layout;
 use crate::ordering::in_order;
@@ -126,8 +126,28 @@ fn materialize(
     out: usize,
 ) -> Result<()> {
     let mut out = call.output(out, &from.sizes)?;
-    let to = Layout::of_output(&out)?;
+    let size = out.dtype().size();
+    if out.bytes_mut().len() == size {
+        check_same_type(&out, input)?;
+        return one_element(out.bytes_mut(), input.bytes(), from.offset, size);
+    }
+    let to = Layout::of_output(&out);
     copy(&mut out, &to, input, from, call.threads())
+}
+
+/// Copies the element at a place, the only one that there is to copy.
+fn one_element(to: &mut [u8], from: &[u8], place: usize, size: usize) -> Result<()> {
+    let start = place.saturating_mul(size);
+    match from.get(start..start.saturating_add(size)) {
+        Some(element) => {
+            // Elements are short, and a call to copy them is not.
+            for (to, from) in to.iter_mut().zip(element) {
+                *to = *from;
+            }
+            Ok(())
+        }
+        None => bail!(Internal, "a copy beyond the end of a tensor"),
+    }
 }
 
 /// Copies an input to an output of another shape with the same elements in logical order.
@@ -144,7 +164,11 @@ pub(crate) fn reshape(
         "a tensor of shape {:?} cannot be viewed as {sizes:?}",
         input.sizes()
     );
-    let (from, to) = (Layout::of(input)?, Layout::of_output(&out)?);
+    if input.is_row_major() && out.is_row_major() {
+        check_same_type(&out, input)?;
+        return copy_all(out.bytes_mut(), input.bytes(), call.threads());
+    }
+    let (from, to) = (Layout::of(input), Layout::of_output(&out));
     let threads = call.threads();
     if input.is_row_major() {
         return copy(&mut out, &to, input, &Layout::row_major(sizes)?, threads);
@@ -231,9 +255,9 @@ fn view_as_real(call: &KernelCall<'_>) -> Result<()> {
         "elements of type {} have no imaginary part",
         input.dtype()
     );
-    let from = Layout::of(&input)?.halved()?;
+    let from = Layout::of(&input).halved()?;
     let mut out = call.output(1, &from.sizes)?;
-    let to = Layout::of_output(&out)?;
+    let to = Layout::of_output(&out);
     let size = input.dtype().size() / 2;
     ensure!(
         out.dtype().is_float() && out.dtype().size() == size,
@@ -268,10 +292,10 @@ fn complex(call: &KernelCall<'_>) -> Result<()> {
         parts[1].dtype(),
         out.dtype()
     );
-    let whole = Layout::of_output(&out)?.halved()?;
+    let whole = Layout::of_output(&out).halved()?;
     for (half, part) in parts.iter().enumerate() {
         let to = whole.select(sizes.len(), half);
-        let from = Layout::of(part)?.broadcast(&sizes)?;
+        let from = Layout::of(part).broadcast(&sizes)?;
         let (target, source) = (out.bytes_mut(), part.bytes());
         copy_bytes(target, &to, source, &from, dtype.size(), call.threads())?;
     }
@@ -297,7 +321,7 @@ fn permute(call: &KernelCall<'_>) -> Result<()> {
         "{dims:?} is not an order of {} dimensions",
         input.rank()
     );
-    materialize(call, &input, &Layout::of(&input)?.permute(&order), 2)
+    materialize(call, &input, &Layout::of(&input).permute(&order), 2)
 }
 
 fn transpose(call: &KernelCall<'_>) -> Result<()> {
@@ -320,7 +344,7 @@ fn transpose_matrix(call: &KernelCall<'_>) -> Result<()> {
 }
 
 fn swapped(input: &TensorView<'_>, a: usize, b: usize) -> Result<Layout> {
-    let mut layout = Layout::of(input)?;
+    let mut layout = Layout::of(input);
     if input.rank() > 0 {
         layout.sizes.swap(a, b);
         layout.strides.swap(a, b);
@@ -340,7 +364,7 @@ fn expand(call: &KernelCall<'_>) -> Result<()> {
             _ => sizes.push(size_from(size)?)?,
         }
     }
-    materialize(call, &input, &Layout::of(&input)?.broadcast(&sizes)?, 3)
+    materialize(call, &input, &Layout::of(&input).broadcast(&sizes)?, 3)
 }
 
 fn repeat(call: &KernelCall<'_>) -> Result<()> {
@@ -348,7 +372,7 @@ fn repeat(call: &KernelCall<'_>) -> Result<()> {
     let repeats = call.int_list(1)?;
     let new = repeats.len().checked_sub(input.rank());
     let Some(new) = new else {
-        thalweg_core::bail!(
+        bail!(
             InvalidInput,
             "{repeats:?} has fewer repeats than a tensor of {} dimensions needs",
             input.rank()
@@ -366,7 +390,7 @@ fn repeat(call: &KernelCall<'_>) -> Result<()> {
     }
     // Every dimension is two: the repeats, which stay in place on the side of the input, and what
     // is repeated. Most have only one of them.
-    let (full, own) = (Layout::of_output(&out)?, Layout::of(&input)?);
+    let (full, own) = (Layout::of_output(&out), Layout::of(&input));
     let (mut to, mut from) = (Layout::row_major(&[])?, Layout::row_major(&[])?);
     for (dim, &size) in sizes.iter().enumerate() {
         let (size_in, stride_in) = match dim.checked_sub(new) {
@@ -396,7 +420,7 @@ fn slice(call: &KernelCall<'_>) -> Result<()> {
         call.optional_int(3)?,
         call.int(4)?,
     )?;
-    materialize(call, &input, &range.of(Layout::of(&input)?, dim), 5)
+    materialize(call, &input, &range.of(Layout::of(&input), dim), 5)
 }
 
 /// Some positions of a dimension.
@@ -441,8 +465,8 @@ fn narrow(call: &KernelCall<'_>) -> Result<()> {
     };
     let length = size_from(len)?;
     let layout = match first {
-        Some(first) if length <= size - first => Layout::of(&input)?.slice(dim, first, 1, length),
-        _ => thalweg_core::bail!(
+        Some(first) if length <= size - first => Layout::of(&input).slice(dim, first, 1, length),
+        _ => bail!(
             InvalidInput,
             "{len} positions from {start} on are not within a dimension of size {size}"
         ),
@@ -454,7 +478,7 @@ fn select(call: &KernelCall<'_>) -> Result<()> {
     let input = call.tensor(0)?;
     let dim = existing_dim(call.int(1)?, &input)?;
     let index = existing_index(call.int(2)?, input.sizes()[dim])?;
-    materialize(call, &input, &Layout::of(&input)?.select(dim, index), 3)
+    materialize(call, &input, &Layout::of(&input).select(dim, index), 3)
 }
 
 /// A dimension of a tensor; one without dimensions has none.
@@ -471,7 +495,7 @@ fn existing_dim(dim: i64, input: &TensorView<'_>) -> Result<usize> {
 fn existing_index(index: i64, size: usize) -> Result<usize> {
     match wrap_index(index, size) {
         Some(index) => Ok(index),
-        None => thalweg_core::bail!(
+        None => bail!(
             InvalidInput,
             "there is no position {index} in a dimension of size {size}"
         ),
@@ -480,12 +504,7 @@ fn existing_index(index: i64, size: usize) -> Result<usize> {
 
 fn diagonal(call: &KernelCall<'_>) -> Result<()> {
     let input = call.tensor(0)?;
-    let layout = diagonal_of(
-        Layout::of(&input)?,
-        call.int(1)?,
-        call.int(2)?,
-        call.int(3)?,
-    )?;
+    let layout = diagonal_of(Layout::of(&input), call.int(1)?, call.int(2)?, call.int(3)?)?;
     materialize(call, &input, &layout, 4)
 }
 
@@ -517,7 +536,7 @@ fn unfold(call: &KernelCall<'_>) -> Result<()> {
     let input = call.tensor(0)?;
     let dim = wrap_dim(call.int(1)?, input.rank())?;
     let (window, step) = (size_from(call.int(2)?)?, size_from(call.int(3)?)?);
-    let mut layout = Layout::of(&input)?;
+    let mut layout = Layout::of(&input);
     // A tensor without dimensions counts as one with one element.
     if input.rank() == 0 {
         ensure!(

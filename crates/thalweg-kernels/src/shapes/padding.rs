@@ -65,7 +65,7 @@ fn constant(call: &KernelCall<'_>) -> Result<()> {
         sizes[dim] = padded(sizes[dim], pair[0], pair[1])?;
     }
     let mut out = call.output(3, &sizes)?;
-    let (mut to, mut from) = (Layout::of_output(&out)?, Layout::of(&input)?);
+    let (mut to, mut from) = (Layout::of_output(&out), Layout::of(&input));
     let size = out.dtype().size();
     let value = encode(value, out.dtype())?;
     let mut fill = |part: &Layout| {
@@ -106,7 +106,7 @@ fn from_within(call: &KernelCall<'_>, padded_dims: usize, mirrored: bool) -> Res
         input.sizes()
     );
     let outer = rank - padded_dims;
-    let from = Layout::of(&input)?;
+    let from = Layout::of(&input);
     let mut sizes = Dims::from_slice(input.sizes())?;
     for (index, pair) in pad.chunks_exact(2).enumerate() {
         let dim = rank - 1 - index;
@@ -122,7 +122,7 @@ fn from_within(call: &KernelCall<'_>, padded_dims: usize, mirrored: bool) -> Res
     }
     let mut out = call.output(2, &sizes)?;
     check_same_type(&out, &input)?;
-    let to = Layout::of_output(&out)?;
+    let to = Layout::of_output(&out);
     // For each position of each padded dimension, where in the input it comes from. Dimensions
     // that are not there have one position.
     let mut tables: [&[u64]; 3] = [&[0]; 3];

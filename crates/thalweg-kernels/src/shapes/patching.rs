@@ -80,16 +80,16 @@ fn patch(
 ) -> Result<()> {
     let source = call.tensor(1)?;
     let mut out = call.output(out, input.sizes())?;
-    let whole = Layout::of_output(&out)?;
-    copy(&mut out, &whole, input, &Layout::of(input)?, call.threads())?;
+    let whole = Layout::of_output(&out);
+    copy(&mut out, &whole, input, &Layout::of(input), call.threads())?;
     let to = part(whole)?;
-    let from = Layout::of(&source)?.broadcast(&to.sizes)?;
+    let from = Layout::of(&source).broadcast(&to.sizes)?;
     copy(&mut out, &to, &source, &from, call.threads())
 }
 
 fn flip(call: &KernelCall<'_>) -> Result<()> {
     let input = call.tensor(0)?;
-    let from = Layout::of(&input)?;
+    let from = Layout::of(&input);
     // A walk only goes forward: what it moves on along a flipped dimension counts backward.
     let (mut forward, mut backward, mut start) = (from.strides, Dims::filled(0, input.rank())?, 0);
     for &dim in call.int_list(1)? {
@@ -106,7 +106,7 @@ fn flip(call: &KernelCall<'_>) -> Result<()> {
     }
     let mut out = call.output(2, input.sizes())?;
     check_same_type(&out, &input)?;
-    let to = Layout::of_output(&out)?;
+    let to = Layout::of_output(&out);
     let walk = Walk::new(&from.sizes, [&to.strides, &forward, &backward])?;
     let (target, source) = (out.bytes_mut(), input.bytes());
     dispatch_size!(input.dtype().size() => T, {
@@ -138,7 +138,7 @@ fn roll(call: &KernelCall<'_>) -> Result<()> {
         dims.len()
     );
     let mut out = call.output(3, input.sizes())?;
-    let (mut to, mut from) = (Layout::of_output(&out)?, Layout::of(&input)?);
+    let (mut to, mut from) = (Layout::of_output(&out), Layout::of(&input));
     if flat {
         ensure!(
             out.is_row_major() && input.is_row_major(),
@@ -198,7 +198,7 @@ fn triangle(call: &KernelCall<'_>, kept: fn(i128, i128) -> (i128, i128)) -> Resu
         "a tensor of {rank} dimensions has no triangle"
     );
     let mut out = call.output(2, input.sizes())?;
-    let (whole, from) = (Layout::of_output(&out)?, Layout::of(&input)?);
+    let (whole, from) = (Layout::of_output(&out), Layout::of(&input));
     let (rows, columns) = (from.sizes[rank - 2], from.sizes[rank - 1]);
     let range = |row: usize| {
         let (first, last) = kept(row as i128, diagonal);

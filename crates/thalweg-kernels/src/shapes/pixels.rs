@@ -40,7 +40,7 @@ fn pixel_shuffle(call: &KernelCall<'_>) -> Result<()> {
         sizes[dim] = numel(&[sizes[dim], factor])?;
     }
     let mut out = call.output(2, &sizes)?;
-    let (low, high) = (Layout::of(&input)?, Layout::of_output(&out)?);
+    let (low, high) = (Layout::of(&input), Layout::of_output(&out));
     let (low, high) = shuffled(low, high, channels, factor)?;
     copy(&mut out, &high, &input, &low, call.threads())
 }
@@ -62,7 +62,7 @@ fn pixel_unshuffle(call: &KernelCall<'_>) -> Result<()> {
         sizes[dim] /= factor;
     }
     let mut out = call.output(2, &sizes)?;
-    let (low, high) = (Layout::of_output(&out)?, Layout::of(&input)?);
+    let (low, high) = (Layout::of_output(&out), Layout::of(&input));
     let (low, high) = shuffled(low, high, channels, factor)?;
     copy(&mut out, &low, &input, &high, call.threads())
 }
@@ -97,8 +97,8 @@ fn tile_crop(call: &KernelCall<'_>) -> Result<()> {
     let (rows, columns) = (height / size, width / size);
     let mut out = call.output(2, &[numel(&[rows, columns])?, channels, size, size])?;
     // Both sides as rows and columns of tiles, channels, rows and columns within.
-    let from = Layout::of(&input)?.split(2, size)?.split(1, size)?;
+    let from = Layout::of(&input).split(2, size)?.split(1, size)?;
     let from = from.permute(&[1, 3, 0, 2, 4]);
-    let to = Layout::of_output(&out)?.split(0, columns)?;
+    let to = Layout::of_output(&out).split(0, columns)?;
     copy(&mut out, &to, &input, &from, call.threads())
 }

@@ -202,6 +202,46 @@ fn joining_along_the_inner_dimension_interleaves_rows() {
 }
 
 #[test]
+fn long_rows_and_many_tensors_are_joined_as_short_rows_and_few() {
+    // Of several widths, along the second of three dimensions, on one thread and on several.
+    for (count, inner, threads) in [
+        (2, 300, 1),
+        (3, 7, 1),
+        (9, 300, 1),
+        (2, 70_000, 3),
+        (1, 3, 1),
+    ] {
+        let sizes = |index: usize| [3, 1 + index % 3, inner];
+        let value = |index: usize, at: usize| (index * 1_000_000 + at) as f32;
+        let list: Vec<_> = (0..count)
+            .map(|index| {
+                let len = sizes(index).iter().product();
+                let data: Vec<_> = (0..len).map(|at| value(index, at)).collect();
+                Tensor::from_slice(&data, &sizes(index)).unwrap()
+            })
+            .collect();
+        let mut registry = KernelRegistry::new();
+        super::register(&mut registry).unwrap();
+        let kernel = registry.get("aten::cat.out").unwrap();
+        let out = Tensor::zeros(DType::F32, &[0, 0, 0]).unwrap();
+        let arguments = vec![tensors(&list), 1.into(), out.into()];
+        let results = kernel.invoke_on_threads(arguments, threads).unwrap();
+        let joined = results[2].tensor().unwrap();
+        let width: usize = (0..count).map(|index| sizes(index)[1]).sum();
+        assert_eq!(joined.sizes(), [3, width, inner]);
+        let mut found = joined.data::<f32>().unwrap().iter();
+        for outer in 0..3 {
+            for index in 0..count {
+                let row = sizes(index)[1] * inner;
+                for at in 0..row {
+                    assert_eq!(found.next(), Some(&value(index, outer * row + at)));
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn empty_tensors_of_one_dimension_join_with_anything() {
     let list = tensors(&[counted(&[0]), counted(&[1, 2]), counted(&[0])]);
     let (sizes, _) = result::<f32>("aten::cat.out", vec![list, 0.into()], 2).unwrap();

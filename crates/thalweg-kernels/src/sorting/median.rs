@@ -85,9 +85,9 @@ fn along_dim<T: TotalOrder>(call: &KernelCall<'_>, missing: Missing) -> Result<(
         indices.dtype()
     );
     let mut layouts = [
-        Layout::of(&input)?,
-        Layout::of_output(&values)?,
-        Layout::of_output(&indices)?,
+        Layout::of(&input),
+        Layout::of_output(&values),
+        Layout::of_output(&indices),
     ];
     for (tensor, layout) in layouts.iter_mut().enumerate() {
         if !has_dim || (tensor > 0 && !with_dim) {

@@ -107,9 +107,9 @@ impl Selected {
             indices.dtype()
         );
         let mut layouts = [
-            Layout::of(input)?,
-            Layout::of_output(values)?,
-            Layout::of_output(indices)?,
+            Layout::of(input),
+            Layout::of_output(values),
+            Layout::of_output(indices),
         ];
         if input.rank() == 0 {
             for layout in &mut layouts {
