@@ -27,6 +27,14 @@ fn several_folders_are_checked_one_after_another() {
 }
 
 #[test]
+fn operators_give_the_recorded_answers() {
+    let ran = thalweg(&["verify", "fixtures/operators.tar.xz"]);
+    let failed = ran.out.lines().filter(|line| !line.starts_with("ok "));
+    let failed: Vec<&str> = failed.collect();
+    assert_eq!(failed, ["3464 passed, 0 failed, 0 skipped"]);
+}
+
+#[test]
 fn each_call_is_made_as_often_as_it_is_asked_for() {
     for (case, calls) in [("fixtures/add", 10), ("fixtures/counter_initial_state", 10)] {
         let out = thalweg(&["verify", case, "--repeat", "5"]).ok();
