@@ -51,6 +51,8 @@ impl Runtime {
     ///
     /// Drivers and libraries are looked for when a program first needs them: one that runs on the
     /// CPU alone does not wait for them, and what is wrong with them is said to those who need them.
+    /// A device that was needed once stays ready, with what its driver takes of its memory, until the last
+    /// clone of the runtime and all that was loaded with it are gone.
     pub fn detect() -> Self {
         Self(Self::builder().build())
     }
