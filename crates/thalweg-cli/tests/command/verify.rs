@@ -134,7 +134,7 @@ fn a_broken_program_fails_and_the_others_are_still_checked() {
 
 #[test]
 fn the_filter_goes_by_the_name_of_the_case() {
-    let out = thalweg(&["verify", "fixtures", "--filter", "initial"]).ok();
+    let out = thalweg(&["verify", "fixtures", "--filter", "counter_initial"]).ok();
     assert_eq!(
         out,
         "ok       counter_initial_state\n1 passed, 0 failed, 0 skipped\n"
