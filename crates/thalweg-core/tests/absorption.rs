@@ -1,7 +1,9 @@
 //! Instructions that do the work of those that follow them.
 
+mod hops;
 mod programs;
 
+use hops::Random;
 use programs::{runtime, tensor_mut, vector};
 use thalweg_core::{How, Kernel, KernelCall, LoadOptions, Method, Prepared, Program, Result};
 use thalweg_format::{Allocation, MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
@@ -246,19 +248,6 @@ fn a_result_that_is_read_by_another_name_stays_in_its_place() {
     assert_eq!(answers(method, &[23.0, 32.0]), 0);
 }
 
-/// A small generator of numbers: only that programs differ matters.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (self.0 >> 33) as usize % end
-    }
-}
-
 /// A value of a random program, in the order of the instructions.
 struct Made {
     kind: usize,
@@ -268,7 +257,7 @@ struct Made {
 /// A program whose tensors share few places, as a planner would let them: a place is free once
 /// nothing reads what is there, by whatever name.
 fn random_program(seed: u64) -> MethodBuilder {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let (mut method, x) = start();
     let count = 4 + random.below(14);
     let mut made = Vec::new();

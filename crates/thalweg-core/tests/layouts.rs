@@ -1,7 +1,9 @@
 //! Tensors whose dimensions lie in another order than planned.
 
+mod hops;
 mod programs;
 
+use hops::Random;
 use programs::{runtime, tensor_mut};
 use thalweg_core::{
     Kernel, KernelCall, KernelRegistry, LoadOptions, Order, Program, Result, Tensor, TensorView,
@@ -273,23 +275,10 @@ fn a_method_that_jumps_stays_as_planned() {
     assert_eq!(count, 0);
 }
 
-/// A small generator of numbers: only that programs differ matters.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (self.0 >> 33) as usize % end
-    }
-}
-
 /// A program whose tensors share few places: one is free once nothing reads what is there, by whatever
 /// name.
 fn random_program(seed: u64) -> MethodBuilder {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let (mut method, x) = start();
     let count = 4 + random.below(12);
     let kinds = [

@@ -73,6 +73,25 @@ impl<'a> Header<'a> {
             rest,
         })
     }
+
+    /// An error unless all strips are there, of so many columns and bytes each.
+    pub(super) fn check_strips(
+        &self,
+        [columns, strip_bytes]: [usize; 2],
+        [outputs, inputs]: [usize; 2],
+        bits: usize,
+        group: usize,
+    ) -> Result<()> {
+        let needed = strip_bytes.checked_mul(outputs.div_ceil(columns));
+        ensure!(
+            needed.is_some_and(|needed| self.rest.len() >= needed),
+            InvalidInput,
+            "{} bytes of packed weights are too few for {outputs} times {inputs} weights of {bits} \
+             bits in groups of {group}",
+            LEN + self.rest.len()
+        );
+        Ok(())
+    }
 }
 
 /// The bytes of a tensor of packed weights.

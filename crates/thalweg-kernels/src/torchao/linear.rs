@@ -3,10 +3,10 @@
 //! Each row of the input is quantized when the layer runs. The products are those of integers, exact
 //! in each group of weights, and become floats there.
 
-use thalweg_core::{DType, KernelCall, KernelRegistry, Result, ensure, identity_order};
+use thalweg_core::{DType, KernelCall, KernelRegistry, Result, identity_order};
 
 use super::strips::{COLUMNS, RUN, Strip, Strips};
-use super::{header, size, write_strips};
+use super::{check_rows, header, size, write_strips};
 use crate::ordering::laid_out;
 use crate::parallel::for_each_chunk_with;
 use crate::quantized::round;
@@ -29,12 +29,7 @@ pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
 fn linear(call: &KernelCall<'_>, bits: usize) -> Result<()> {
     let (input, packed) = (call.tensor(0)?, call.tensor(1)?);
     let [group, outputs, inputs] = [size(call, 2)?, size(call, 3)?, size(call, 4)?];
-    ensure!(
-        input.rank() == 2 && input.sizes()[1] == inputs,
-        InvalidInput,
-        "an input of shape {:?} is not rows of {inputs} elements",
-        input.sizes()
-    );
+    check_rows(&input, inputs)?;
     let packed = header::bytes(&packed, DType::I8, 1)?;
     let weights = Strips::new(packed, bits, [outputs, inputs, group])?;
     let rows = input.sizes()[0];

@@ -14,7 +14,9 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use thalweg_core::{KernelCall, KernelRegistry, Result, TensorViewMut, ensure, identity_order};
+use thalweg_core::{
+    KernelCall, KernelRegistry, Result, TensorView, TensorViewMut, ensure, identity_order,
+};
 
 use crate::ordering::fill_in_order;
 
@@ -36,6 +38,17 @@ fn size(call: &KernelCall<'_>, position: usize) -> Result<usize> {
         call.name(position)
     );
     Ok(size as usize)
+}
+
+/// An error unless an input is rows of so many elements.
+fn check_rows(input: &TensorView<'_>, inputs: usize) -> Result<()> {
+    ensure!(
+        input.rank() == 2 && input.sizes()[1] == inputs,
+        InvalidInput,
+        "an input of shape {:?} is not rows of {inputs} elements",
+        input.sizes()
+    );
+    Ok(())
 }
 
 /// Writes rows from the results of strips of `COLUMNS` columns: those of all rows for each strip.

@@ -82,14 +82,7 @@ impl<'a> Strips<'a> {
         let group_bytes = group / TILE * tile_bytes + numbers;
         let ends = usize::from(has_table) * TABLE + usize::from(has_bias) * NUMBERS;
         let strip_bytes = inputs / group * group_bytes + ends;
-        let needed = strip_bytes.checked_mul(outputs.div_ceil(COLUMNS));
-        ensure!(
-            needed.is_some_and(|needed| header.rest.len() >= needed),
-            InvalidInput,
-            "{} bytes of packed weights are too few for {outputs} times {inputs} weights of {bits} \
-             bits in groups of {group}",
-            packed.len()
-        );
+        header.check_strips([COLUMNS, strip_bytes], [outputs, inputs], bits, group)?;
         Ok(Self {
             bytes: header.rest,
             packing: Packing::new(bits, COLUMNS * TILE)?,

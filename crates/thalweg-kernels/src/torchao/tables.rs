@@ -7,7 +7,7 @@ use thalweg_core::{DType, KernelCall, KernelRegistry, Result, ensure, identity_o
 
 use super::bits::Packing;
 use super::header::{Header, Kind};
-use super::{dot, header, size, write_strips};
+use super::{check_rows, dot, header, size, write_strips};
 use crate::ordering::laid_out;
 use crate::parallel::for_each_chunk_with;
 use crate::vectors::vectorized;
@@ -30,12 +30,7 @@ fn linear(call: &KernelCall<'_>, bits: usize) -> Result<()> {
     let (input, packed) = (call.tensor(0)?, call.tensor(1)?);
     let [outputs, inputs] = [size(call, 4)?, size(call, 5)?];
     let groups = [call.int(2)?, call.int(3)?];
-    ensure!(
-        input.rank() == 2 && input.sizes()[1] == inputs,
-        InvalidInput,
-        "an input of shape {:?} is not rows of {inputs} elements",
-        input.sizes()
-    );
+    check_rows(&input, inputs)?;
     let packed = header::bytes(&packed, DType::I8, 1)?;
     let weights = Tables::new(packed, bits, groups, [outputs, inputs])?;
     let rows = input.sizes()[0];
@@ -149,14 +144,7 @@ impl<'a> Tables<'a> {
         let tile_bytes = COLUMNS * TILE * bits / 8;
         let numbers = usize::from(has_scales) * (inputs / group) + usize::from(has_bias);
         let strip_bytes = (TABLE + numbers * COLUMNS) * 4 + inputs / TILE * tile_bytes;
-        let needed = strip_bytes.checked_mul(outputs.div_ceil(COLUMNS));
-        ensure!(
-            needed.is_some_and(|needed| header.rest.len() >= needed),
-            InvalidInput,
-            "{} bytes of packed weights are too few for {outputs} times {inputs} weights of {bits} \
-             bits in groups of {group}",
-            packed.len()
-        );
+        header.check_strips([COLUMNS, strip_bytes], [outputs, inputs], bits, group)?;
         Ok(Self {
             bytes: header.rest,
             packing: Packing::new(bits, COLUMNS * TILE)?,
