@@ -182,6 +182,17 @@ impl StdError for Error {
     }
 }
 
+impl From<thalweg_format::Error> for Error {
+    fn from(error: thalweg_format::Error) -> Self {
+        let kind = match error.kind() {
+            thalweg_format::ErrorKind::Unsupported => ErrorKind::Unsupported,
+            thalweg_format::ErrorKind::Io => ErrorKind::Io,
+            _ => ErrorKind::InvalidProgram,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
 /// Returns from the function with an [`Error`] of a kind and a formatted message.
 #[macro_export]
 macro_rules! bail {

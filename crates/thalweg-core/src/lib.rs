@@ -1,74 +1,70 @@
-//! The runtime of Thalweg: programs, methods, tensors, and the registries of kernels and backends.
+//! The interface of Thalweg for whoever implements kernels, backends and devices.
 //!
-//! A [`Runtime`] holds operators and backends. It loads a [`Program`], of which
-//! [`Program::method`] makes instances, and [`Method::run`] runs them. This crate has no operators
-//! and no backends of its own; the crate `thalweg` puts a runtime together with all that a machine
-//! offers.
+//! | to implement | read |
+//! |---|---|
+//! | an operator | [`Kernel`], [`KernelCall`], [`Signature`] |
+//! | a backend, which runs delegates | [`Backend`], [`Delegate`], [`DelegateInstance`], [`Call`] |
+//! | a backend whose delegates are graphs of operators | [`Backend`], [`Subgraph`] |
+//! | a device | [`Device`] |
+//!
+//! What loads and runs programs is the crate `thalweg-runtime`; users of it import `thalweg`.
 #![deny(unsafe_code)]
 
+mod arguments;
 mod backend;
-mod completion;
-mod data;
 mod device;
 mod dtype;
 mod error;
-mod info;
-mod invoke;
+#[allow(unsafe_code, reason = "see the module's documentation")]
+mod frame;
 mod kernel;
-mod link;
 mod memory;
-mod method;
-#[allow(
-    unreachable_pub,
-    reason = "public for tests, where there is the switch"
-)]
-mod omit;
+mod mutation;
 mod options;
-mod plan;
-mod preparation;
-mod profile;
-mod program;
-mod runtime;
 mod scalar;
 mod signature;
-mod state;
 mod tensor;
 mod trace;
 mod value;
 
+pub use arguments::{Arguments, TensorList};
 pub use backend::{
-    Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Payload, Stamp,
+    Backend, Call, CallEnd, Delegate, DelegateBuffer, DelegateInstance, DelegateSpec, GraphKey,
+    LoadedDelegate, Node, NodeValue, NodeValueId, StateBuffers, Subgraph,
 };
-pub use completion::Completion;
 pub use device::{
-    CallerStream, Device, DeviceAddress, DeviceGraph, DeviceId, DeviceInput, DeviceKind,
-    DeviceMemory, DeviceTensor, DeviceTimer, DeviceTimes, Mark, PinnedMemory, Reference,
-    StreamHandle, Use,
+    Access, CallerStream, ClockReference, Device, DeviceAddress, DeviceEvent, DeviceGraph,
+    DeviceId, DeviceInput, DeviceKind, DeviceMemory, DeviceTensor, DeviceTimer, DeviceTimes,
+    PinnedMemory, StreamHandle,
 };
 pub use dtype::{Bool, DType, Element};
 pub use error::{Error, ErrorKind, Place, Result};
+pub use frame::TensorSpec;
 pub use half::{bf16, f16};
-pub use info::{MethodInfo, ShapeKind, TensorInfo, ValueInfo};
-pub use invoke::Argument;
 pub use kernel::{
-    Kernel, KernelCall, KernelFn, KernelRegistry, Moved, MovesFn, Order, OrderFn, StaticCall,
+    Argument, Epilogue, EpilogueFn, FuseFn, Kernel, KernelCall, KernelFn, KernelRegistry, Layout,
+    LayoutFn, Movement, MovementFn, PrepackFn, Prepacked, Shape, StaticArguments,
 };
-pub use link::{BroughtTo, How, KeptInfo, Missing, Schedule, ScheduledStep};
-pub use memory::{Arguments, TensorList};
-pub use method::{Method, MethodOptions, Outputs};
+pub use memory::SharedBytes;
 pub use num_complex::{Complex32, Complex64};
-#[cfg(any(test, feature = "omissions"))]
-#[doc(hidden)]
-pub use omit::{Omission, Rule, omit};
-pub use options::{BackendOptions, GraphUse, LoadOptions, OptionValue, RunOptions};
-pub use preparation::{AbsorbFn, Preparation, PrepareFn, Prepared, Shape};
-pub use profile::{DelegateKey, Pins, Profile};
-pub use program::Program;
-pub use runtime::{DeviceSource, Runtime, RuntimeBuilder};
+pub use options::{BackendOptions, OptionValue};
 pub use scalar::Scalar;
 pub use signature::{Parameter, ParameterKind, Signature};
-pub use state::{State, StateBuffer};
 pub use tensor::{Dims, MAX_RANK, Tensor, TensorView, TensorViewMut};
 pub use tensor::{identity_order, is_row_major, numel, same_dims, strides_of};
-pub use trace::{Note, Span, Trace, Tracer};
+pub use trace::{Note, Span, Tracer};
 pub use value::{Input, Output, Value, ValueId};
+
+/// The engine's side of the interface, for `thalweg-runtime`. No promise is made of it.
+#[doc(hidden)]
+pub mod engine {
+    pub use crate::arguments::{ArgumentAccess, Disjoint, Overlap};
+    pub use crate::backend::{CallContext, CallDevices, NamedData};
+    pub use crate::frame::{
+        DeviceLocation, Frame, HostLocation, Location, Slot, Storage, StorageId, TensorId,
+        TensorSlot,
+    };
+    pub use crate::kernel::{KernelContext, StaticArgument};
+    pub use crate::memory::{Block, FileBytes, Scratch};
+    pub use crate::trace::{Category, Recorder};
+}

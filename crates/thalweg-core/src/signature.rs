@@ -7,7 +7,6 @@
 
 use std::fmt;
 
-use crate::memory::{Lending, Overlap, mask};
 use crate::{Error, ErrorKind, Result};
 
 /// What an operator takes and returns.
@@ -96,7 +95,7 @@ impl Signature {
     }
 
     /// Whether this is the operator whose output is its input's memory, in another shape.
-    pub(crate) fn is_view(&self) -> bool {
+    pub fn is_view(&self) -> bool {
         use ParameterKind::{IntList, Tensor};
         let kinds: Vec<_> = self
             .parameters
@@ -122,24 +121,18 @@ impl Signature {
     }
 
     /// Positions of the arguments that the operator writes, in ascending order.
-    pub(crate) fn writes(&self) -> &[u16] {
+    pub fn writes(&self) -> &[u16] {
         &self.writes
     }
 
-    /// What a call may do with its arguments.
+    /// The first 64 positions of arguments that the operator writes, as bits.
     #[inline(always)]
-    pub(crate) fn lending(&self, overlap: Overlap) -> Lending<'_> {
-        Lending {
-            reads: self.parameters.len(),
-            writes: &self.writes,
-            write_mask: self.write_mask,
-            overlap,
-            signature: Some(self),
-        }
+    pub(crate) fn write_mask(&self) -> u64 {
+        self.write_mask
     }
 
     /// The name of the argument at a position, if it has one.
-    pub(crate) fn parameter_name(&self, position: usize) -> Option<&str> {
+    pub fn parameter_name(&self, position: usize) -> Option<&str> {
         match self.argument(position) {
             Some(parameter) if !parameter.name.is_empty() => Some(&parameter.name),
             Some(_) => Some("result"),
@@ -169,6 +162,14 @@ impl fmt::Display for ParameterKind {
             Self::BoolList => "a list of booleans",
         })
     }
+}
+
+/// The first 64 positions as bits.
+pub(crate) fn position_mask(positions: &[u16]) -> u64 {
+    positions
+        .iter()
+        .filter(|&&position| position < 64)
+        .fold(0, |mask, position| mask | 1 << position)
 }
 
 struct Parser<'t> {
@@ -211,7 +212,7 @@ impl<'t> Parser<'t> {
             .map(|position| position as u16)
             .collect::<Vec<_>>();
         Ok(Signature {
-            write_mask: mask(&writes),
+            write_mask: position_mask(&writes),
             text: self.text.to_string(),
             operator,
             parameters,

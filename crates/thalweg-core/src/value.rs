@@ -97,7 +97,8 @@ pub enum Value {
 
 impl Input<'_> {
     /// What it is, for messages.
-    pub(crate) fn describe(&self) -> String {
+    #[doc(hidden)]
+    pub fn describe(&self) -> String {
         match self {
             Self::None => "none".into(),
             Self::Int(value) => format!("the integer {value}"),
@@ -105,8 +106,13 @@ impl Input<'_> {
             Self::Bool(value) => format!("the boolean {value}"),
             Self::String(_) => "a string".into(),
             Self::Tensor(tensor) => format!("a tensor {tensor:?}"),
-            Self::Device(DeviceInput(tensor)) => {
-                format!("a tensor {}{:?} on a device", tensor.dtype, tensor.sizes)
+            Self::Device(input) => {
+                let tensor = input.tensor();
+                format!(
+                    "a tensor {}{:?} on a device",
+                    tensor.dtype(),
+                    tensor.sizes()
+                )
             }
         }
     }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use thalweg_core::{Device, DeviceId, DeviceKind, DeviceSource, Result, RuntimeBuilder, bail};
+use thalweg_core::{Device, DeviceId, DeviceKind, Result, bail};
 use thalweg_cuda::{Device as CudaDevice, Driver};
+use thalweg_runtime::{DeviceSource, RuntimeBuilder};
 
 /// Adds what this machine has to a runtime.
 pub(crate) fn add(builder: RuntimeBuilder) -> RuntimeBuilder {

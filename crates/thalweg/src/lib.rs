@@ -13,17 +13,66 @@
 //! # }
 //! ```
 //!
-//! A [`Runtime`] holds the operators and backends of this machine; [`load`](thalweg_core::Runtime::load) gives a
-//! [`Program`], [`Program::method`] an instance of one of its methods, and [`Method::run`] runs
-//! it. Everything else is in the documentation of these four.
+//! | to | use |
+//! |---|---|
+//! | load a program | [`Runtime`], [`LoadOptions`] |
+//! | see what a program takes, returns and needs | [`Program`], [`info`] |
+//! | run it | [`Method`], [`Input`], [`Outputs`], [`RunOptions`] |
+//! | make and read tensors | [`Tensor`], [`TensorView`], [`DType`] |
+//! | share a cache between methods, or start it anew | [`State`], [`MethodOptions`] |
+//! | serve several threads | an instance for each, from [`Program::method`] |
+//! | keep inputs and outputs on a GPU, choose streams | [`device`], [`RunOptions::stream`], [`cuda`] |
+//! | pin a TensorRT profile | [`Profile`] |
+//! | see where the time goes | [`Trace`] |
+//! | add an operator, a backend or a device | [`extend`] |
+//! | read or write program files | [`mod@format`] |
+//!
+//! # Features
+//!
+//! | feature | what it adds | what it costs |
+//! |---|---|---|
+//! | `cuda` (default) | memory and work on NVIDIA GPUs, through the machine's driver | `thalweg-cuda`, `cudarc`; nothing at run time until a program needs a GPU |
+//! | `tensorrt` (default) | TensorRT engines, with the machine's TensorRT | `thalweg-tensorrt` |
+//! | `aoti` (default) | compiled CUDA libraries (AOTInductor) | `thalweg-aoti`, `object` |
+//!
+//! Without default features there is the CPU path alone. The GPU features do nothing on systems other
+//! than Linux.
 #![forbid(unsafe_code)]
 
 #[cfg(all(feature = "cuda", target_os = "linux"))]
 mod gpu;
+mod runtime;
 
-use std::ops::Deref;
+pub use runtime::{Runtime, RuntimeBuilder};
+pub use thalweg_core::{
+    Bool, Complex32, Complex64, DType, Element, Error, ErrorKind, Input, OptionValue, Output, Place,
+    Result, Scalar, Tensor, TensorView, TensorViewMut, Value, bf16, f16,
+};
+pub use thalweg_runtime::{
+    Completion, DelegateKey, GraphUse, LoadOptions, Method, MethodOptions, Optimizations, Outputs,
+    Profile, Program, RunOptions, State, Trace,
+};
 
-pub use thalweg_core::*;
+/// Descriptions of programs: what methods take, return and need, and how they run.
+pub mod info {
+    pub use thalweg_runtime::{
+        MethodInfo, Missing, PersistentBufferInfo, Schedule, ScheduledStep, ShapeKind, StepExecution,
+        TensorInfo, TransferDirection, ValueInfo,
+    };
+}
+
+/// Devices, as those see them who have inputs and outputs there.
+pub mod device {
+    pub use thalweg_core::{
+        CallerStream, DeviceAddress, DeviceId, DeviceInput, DeviceKind, DeviceTensor, StreamHandle,
+    };
+}
+
+/// The interface for authors of kernels, backends and devices.
+pub mod extend {
+    pub use thalweg_core::*;
+    pub use thalweg_runtime::DeviceSource;
+}
 
 /// Reading and writing of program and data files.
 pub use thalweg_format as format;
@@ -40,57 +89,6 @@ pub use thalweg_aoti as aoti;
 #[cfg(all(feature = "tensorrt", target_os = "linux"))]
 pub use thalweg_tensorrt as tensorrt;
 
-/// A runtime with everything that Thalweg and this machine offer.
-///
-/// It derefs to [`thalweg_core::Runtime`], whose methods load programs.
-#[derive(Clone, Debug)]
-pub struct Runtime(thalweg_core::Runtime);
-
-impl Runtime {
-    /// All CPU operators, the devices of this machine, and every backend that it can run.
-    ///
-    /// Drivers and libraries are looked for when a program first needs them: one that runs on the
-    /// CPU alone does not wait for them, and what is wrong with them is said to those who need them.
-    /// A device that was needed once stays ready, with what its driver takes of its memory, until the last
-    /// clone of the runtime and all that was loaded with it are gone.
-    pub fn detect() -> Self {
-        Self(Self::builder().build())
-    }
-
-    /// The same to begin with, to which operators, backends and devices can be added before it is
-    /// built.
-    pub fn builder() -> RuntimeBuilder {
-        let builder = thalweg_core::Runtime::builder().kernels(&kernels());
-        #[cfg(all(feature = "cuda", target_os = "linux"))]
-        let builder = gpu::add(builder);
-        builder
-    }
-}
-
-impl Deref for Runtime {
-    type Target = thalweg_core::Runtime;
-
-    fn deref(&self) -> &thalweg_core::Runtime {
-        &self.0
-    }
-}
-
-impl From<thalweg_core::Runtime> for Runtime {
-    fn from(runtime: thalweg_core::Runtime) -> Self {
-        Self(runtime)
-    }
-}
-
-/// All CPU operators.
-fn kernels() -> KernelRegistry {
-    let mut registry = KernelRegistry::new();
-    if let Err(error) = thalweg_kernels::register(&mut registry) {
-        // Signatures are fixed text that a test reads; there is no way to get here.
-        unreachable!("{error}");
-    }
-    registry
-}
-
 /// The README's example is built as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
@@ -106,7 +104,7 @@ struct Book;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::extend::KernelRegistry;
 
     #[test]
     fn the_signature_of_every_operator_can_be_read() {

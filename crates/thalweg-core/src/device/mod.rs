@@ -1,7 +1,8 @@
-//! Devices: memory that is not the host's, and work that runs in order beside the host.
+//! Devices: the interface between the runtime and what has memory and streams of its own, such as a
+//! GPU.
 //!
 //! The core knows no particular device. A [`Device`] is given to the runtime when it is built, and
-//! what a program plans on it (arenas, copies) goes through this trait; delegates that run on it
+//! what a program plans on it (arenas, copies) goes through this trait. Delegates that run on it
 //! know more about it than the core does.
 #![allow(
     unsafe_code,
@@ -9,18 +10,10 @@
               whoever calls or implements them promises"
 )]
 
-mod asking;
-mod calls;
-mod pending;
-mod point;
-mod stretch;
+mod access;
 mod tensor;
 
-pub(crate) use asking::DelegateTask;
-pub(crate) use calls::DeviceState;
-pub(crate) use pending::Pending;
-pub use pending::Use;
-pub(crate) use point::Point;
+pub use access::Access;
 pub use tensor::{DeviceInput, DeviceTensor};
 
 use std::fmt;
@@ -34,17 +27,17 @@ use crate::Result;
 
 /// A device that programs can have memory on.
 ///
-/// Everything that a call does on a device goes to one stream, in the order in which it is asked
-/// for. Functions that take a stream return once the work is asked for, not once it is done,
-/// unless they say so.
+/// Everything that a call does on a device goes to one stream, in order of submission. Functions
+/// that take a stream return once the work is submitted, not once it is complete, unless they say
+/// so.
 pub trait Device: Send + Sync + fmt::Debug {
-    /// Which device this is.
+    /// The device's id.
     fn id(&self) -> DeviceId;
 
-    /// What it is called, for people.
+    /// The device's name, for people.
     fn name(&self) -> String;
 
-    /// The stream that calls use if the caller chooses none: the calling thread's own, the same for
+    /// The default stream of the calling thread, for calls that are given none. It is the same for
     /// the thread's whole life. The handle may be the same in all threads, and mean another stream in
     /// each.
     fn default_stream(&self) -> StreamHandle;
@@ -55,48 +48,43 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// If the device's memory is out.
     fn allocate(&self, bytes: usize) -> Result<Box<dyn DeviceMemory>>;
 
-    /// Memory of the host that the device reaches by itself, filled with zeros, so that copies run
-    /// beside the host.
+    /// Pinned host memory, filled with zeros, so that copies run beside the host.
     ///
     /// # Errors
     /// If memory is out.
     fn allocate_pinned(&self, bytes: usize) -> Result<Box<dyn PinnedMemory>>;
 
-    /// Whether a copy may still read memory of the host after it was asked for, because the device
-    /// reaches that memory by itself. It is asked about memory that a caller lends, who may have
-    /// pinned it.
+    /// Returns true if host memory is pinned, so that a copy may still read it after the submission.
+    /// It is called for memory of callers, who may have pinned it.
     ///
     /// # Errors
     /// If the device does not know.
-    fn reaches(&self, memory: *const u8) -> Result<bool> {
+    fn is_pinned(&self, memory: *const u8) -> Result<bool> {
         let _ = memory;
         Ok(false)
     }
 
-    /// Something that remembers a point in a stream.
+    /// A new event, which is not recorded yet.
     ///
     /// # Errors
     /// If the device has no more of them.
-    fn mark(&self) -> Result<Box<dyn Mark>>;
+    fn event(&self) -> Result<Box<dyn DeviceEvent>>;
 
-    /// Waits, on the host, until all is done that was asked for on a stream.
+    /// Waits, on the host, until all work that was submitted to a stream is complete.
     ///
     /// # Errors
     /// If the device failed, perhaps at something earlier.
     fn synchronize(&self, stream: StreamHandle) -> Result<()>;
 
-    /// Copies `len` bytes from the host to the device. Memory that [`allocate_pinned`] gave, or
-    /// that the device otherwise [`reaches`](Device::reaches), is read when the copy runs; other
-    /// memory has been read when this returns.
-    ///
-    /// [`allocate_pinned`]: Device::allocate_pinned
+    /// Copies `len` bytes from the host to the device. Pinned memory is read
+    /// when the copy runs; other memory has been read when this returns.
     ///
     /// # Safety
     /// `from` is valid for reads, and `to` is memory of this device, for `len` bytes. Pinned memory
-    /// is not written before the copy is done.
+    /// is not written before the copy is complete.
     ///
     /// # Errors
-    /// If the device failed. The copy may have been asked for all the same.
+    /// If the device failed. The copy may have been submitted all the same.
     unsafe fn upload(
         &self,
         to: DeviceAddress,
@@ -110,7 +98,7 @@ pub trait Device: Send + Sync + fmt::Debug {
     ///
     /// # Safety
     /// `to` is valid for writes, and `from` is memory of this device, for `len` bytes. Pinned memory
-    /// is neither read nor written before the copy is done.
+    /// is neither read nor written before the copy is complete.
     ///
     /// # Errors
     /// As for [`upload`](Device::upload).
@@ -122,38 +110,38 @@ pub trait Device: Send + Sync + fmt::Debug {
         stream: StreamHandle,
     ) -> Result<()>;
 
-    /// Whether work on the device can be recorded as a graph, and launched as a whole.
-    fn records(&self) -> bool {
+    /// Returns true if work on the device can be captured as a graph.
+    fn supports_graphs(&self) -> bool {
         false
     }
 
-    /// Records, as a graph, what `ask` asks for on a stream. Nothing of it runs, and the stream is
-    /// afterwards as it was before, whatever happens. `None` if that stream cannot be recorded, or
-    /// somebody else records it already: then `ask` was not called.
+    /// Captures, as a graph, the work that `submit` submits to a stream. Nothing of it runs, and the
+    /// stream is afterwards as it was before, whatever happens. `None` if that stream cannot be
+    /// captured, or is in a capture already: then `submit` was not called.
     ///
     /// # Errors
-    /// Those of `ask`; and if something was asked for that no graph can express.
-    fn record(
+    /// Those of `submit`; and if something was submitted that no graph can express.
+    fn capture(
         &self,
         stream: StreamHandle,
-        ask: &mut dyn FnMut() -> Result<()>,
+        submit: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Option<Box<dyn DeviceGraph>>> {
-        let _ = (stream, ask);
+        let _ = (stream, submit);
         Ok(None)
     }
 
-    /// Whether somebody records what is asked for on a stream, so that it runs when they say, and not
-    /// now.
+    /// Returns true if a stream is in a capture, so that work that is submitted to it becomes a part of
+    /// somebody's graph.
     ///
     /// # Errors
     /// If the device does not know.
-    fn is_recorded(&self, stream: StreamHandle) -> Result<bool> {
+    fn is_capturing(&self, stream: StreamHandle) -> Result<bool> {
         let _ = stream;
         Ok(false)
     }
 
-    /// Something that tells when a stream has come to points in it, for traces. `None` if there can be no
-    /// such thing on that stream, as while the caller records it.
+    /// A timer for a stream, for traces. `None` if that stream can have none, as while it is in a
+    /// capture.
     ///
     /// # Errors
     /// If the device failed. That is no error of a call.
@@ -190,13 +178,12 @@ impl DeviceAddress {
     }
 }
 
-/// Work of a device that was recorded. It is dropped when nothing of it runs any more; what owns it
-/// waits.
+/// An executable graph of a device's work. Its owner drops it when nothing of it runs any more.
 pub trait DeviceGraph: Send {
-    /// Asks for all of it, on a stream.
+    /// Submits all of it to a stream.
     ///
     /// # Safety
-    /// What was promised when its parts were recorded holds now, and until it is done.
+    /// What was promised when its parts were captured holds now, and until it is complete.
     ///
     /// # Errors
     /// If the device failed.
@@ -216,105 +203,105 @@ pub trait CallerStream: Sync {
     fn handle(&self) -> StreamHandle;
 }
 
-/// Memory of a device, which is freed when this is dropped. It is dropped when nothing uses it any
-/// more; what owns it waits.
+/// Memory of a device, which is freed when this is dropped. Its owner drops it when nothing uses it
+/// any more.
 ///
 /// # Safety
 /// The memory is the device's, starts at `address`, has `len` bytes, belongs to this object alone,
 /// and stays where it is until the object is dropped.
 pub unsafe trait DeviceMemory: Send + Sync {
-    /// Where it starts. It stays there.
+    /// The address of its first byte, which does not change.
     fn address(&self) -> DeviceAddress;
 
-    /// How many bytes it has.
+    /// The size in bytes.
     fn len(&self) -> usize;
 
-    /// Whether it has none.
+    /// True if it has no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Memory of the host that a device reaches by itself. It may be dropped only when the device is
-/// done with it; what owns it waits.
+/// Pinned host memory, which a device accesses directly. Its owner drops it when the device does not
+/// use it any more.
 ///
 /// # Safety
 /// The memory starts at `as_ptr`, aligned to 64 bytes, has `len` initialized bytes, belongs to this
 /// object alone, and stays where it is until the object is dropped.
 pub unsafe trait PinnedMemory: Send + Sync {
-    /// Where it starts.
+    /// The address of its first byte.
     fn as_ptr(&self) -> *mut u8;
 
-    /// How many bytes it has.
+    /// The size in bytes.
     fn len(&self) -> usize;
 
-    /// Whether it has none.
+    /// True if it has no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Takes note that the host is about to use `len` bytes from `offset` on.
     ///
-    /// Only builds with debug assertions say so, each time. It is for drivers that check whether
-    /// the host has waited for what the device does there; others have nothing to do.
-    fn host_access(&self, offset: usize, len: usize, by_host: Use) {
-        let _ = (offset, len, by_host);
+    /// Only builds with debug assertions call it, each time. It is for drivers that check whether
+    /// the host has waited for the device; others have nothing to do.
+    fn host_access(&self, offset: usize, len: usize, access: Access) {
+        let _ = (offset, len, access);
     }
 }
 
-/// A point in a stream, to be waited for, by any thread.
-pub trait Mark: Send + Sync {
-    /// Remembers all that has been asked for on a stream so far, in place of what was remembered.
+/// An event: a point in a stream that any thread can wait for.
+pub trait DeviceEvent: Send + Sync {
+    /// Records the event after all work that was submitted to a stream so far.
     ///
     /// # Errors
-    /// If the device failed. Then nothing is remembered.
+    /// If the device failed. Then the event is at no point.
     fn record(&self, stream: StreamHandle) -> Result<()>;
 
-    /// Makes a stream wait for the point before it goes on.
+    /// Makes a stream wait for the event. The host does not wait.
     ///
     /// # Errors
     /// If the device failed.
     fn wait_in(&self, stream: StreamHandle) -> Result<()>;
 
-    /// Waits for the point on the host.
+    /// Waits, on the host, until the event is complete.
     ///
     /// # Errors
     /// If the device failed, perhaps at something earlier.
-    fn wait(&self) -> Result<()>;
+    fn synchronize(&self) -> Result<()>;
 }
 
-/// Points in streams of a device whose times can be told. It may be dropped before they were passed.
+/// Timed events in a stream. It may be dropped before they are complete.
 pub trait DeviceTimer: Send {
-    /// Adds a point: after all that was asked for on a stream so far. Nothing waits.
+    /// Adds a timed event after all work that was submitted to a stream so far. Nothing waits.
     ///
     /// # Errors
-    /// If the device failed. Then there is no point.
-    fn point(&mut self, stream: StreamHandle) -> Result<()>;
+    /// If the device failed. Then no event was added.
+    fn record(&mut self, stream: StreamHandle) -> Result<()>;
 
-    /// Waits, on the host, until all points were passed, and tells when that was. It may be called on
+    /// Waits, on the host, until all events are complete, and gives their times. It may be called on
     /// another thread, and streams of a caller may be gone by then.
     ///
     /// # Errors
-    /// If the device tells nothing.
+    /// If the device gives no times.
     fn times(&mut self) -> Result<DeviceTimes>;
 }
 
-/// The times of points.
+/// The times of the events of a [`DeviceTimer`].
 #[derive(Debug, Default)]
 pub struct DeviceTimes {
-    /// Of each point in their order, in nanoseconds of the device's clock, from whatever origin.
-    pub points: Vec<Result<f64>>,
-    /// What compares the clock with the host's, if there is something.
-    pub reference: Option<Reference>,
+    /// The time of each event, in order: nanoseconds of the device's clock, from any origin.
+    pub events: Vec<Result<f64>>,
+    /// A comparison of that clock with the host's.
+    pub reference: Option<ClockReference>,
 }
 
-/// A time of a device's clock that lies between two of the host.
+/// A time of a device's clock that lies between two of the host's.
 #[derive(Clone, Copy, Debug)]
-pub struct Reference {
-    /// The device's, from the origin of the points.
+pub struct ClockReference {
+    /// The device's time, from the origin of the events' times.
     pub time: f64,
-    /// Before the host has asked for it.
-    pub asked: Instant,
-    /// After it was passed.
-    pub passed: Instant,
+    /// The host's time before the submission of the event.
+    pub submitted: Instant,
+    /// The host's time when the event was known to be complete.
+    pub completed: Instant,
 }

@@ -11,17 +11,17 @@ use crate::{DType, Result, bail, ensure};
 /// given, or one that waits for it.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceTensor<'a> {
-    pub(crate) device: DeviceId,
-    pub(crate) address: DeviceAddress,
-    pub(crate) len: usize,
-    pub(crate) dtype: DType,
-    pub(crate) sizes: &'a [usize],
-    pub(crate) dim_order: &'a [u8],
+    device: DeviceId,
+    address: DeviceAddress,
+    len: usize,
+    dtype: DType,
+    sizes: &'a [usize],
+    dim_order: &'a [u8],
 }
 
 /// An input that a caller has in the memory of a device.
 #[derive(Clone, Copy, Debug)]
-pub struct DeviceInput<'a>(pub(crate) DeviceTensor<'a>);
+pub struct DeviceInput<'a>(DeviceTensor<'a>);
 
 impl<'a> DeviceInput<'a> {
     /// A row-major tensor in memory of the caller.
@@ -66,9 +66,35 @@ impl<'a> DeviceInput<'a> {
     pub unsafe fn of_output(output: DeviceTensor<'a>) -> Self {
         Self(output)
     }
+
+    /// The tensor.
+    pub fn tensor(&self) -> DeviceTensor<'a> {
+        self.0
+    }
 }
 
 impl<'a> DeviceTensor<'a> {
+    /// A tensor of `len` bytes at an address.
+    ///
+    /// # Safety
+    /// The memory is the device's, and holds the elements for as long as whoever is given the tensor
+    /// may use it.
+    pub unsafe fn from_parts(
+        device: DeviceId,
+        address: DeviceAddress,
+        len: usize,
+        (dtype, sizes, dim_order): (DType, &'a [usize], &'a [u8]),
+    ) -> Self {
+        Self {
+            device,
+            address,
+            len,
+            dtype,
+            sizes,
+            dim_order,
+        }
+    }
+
     /// The device.
     pub fn device(&self) -> DeviceId {
         self.device

@@ -10,7 +10,7 @@ use crate::{Error, ErrorKind, Result};
 const ALIGN: usize = 64;
 
 /// Owned host memory that starts as zeros.
-pub(crate) struct Block {
+pub struct Block {
     data: NonNull<u8>,
     len: usize,
 }
@@ -18,7 +18,10 @@ pub(crate) struct Block {
 impl Block {
     /// A block of `len` zero bytes. Large blocks cost memory only as they are touched, since the
     /// system hands out zero pages.
-    pub(crate) fn zeroed(len: usize) -> Result<Self> {
+    ///
+    /// # Errors
+    /// If memory is out.
+    pub fn zeroed(len: usize) -> Result<Self> {
         if len == 0 {
             return Ok(Self {
                 data: Self::dangling(),
@@ -39,28 +42,39 @@ impl Block {
     }
 
     /// A block with a copy of bytes.
-    pub(crate) fn copy_of(bytes: &[u8]) -> Result<Self> {
+    ///
+    /// # Errors
+    /// If memory is out.
+    pub fn copy_of(bytes: &[u8]) -> Result<Self> {
         let mut block = Self::zeroed(bytes.len())?;
         block.bytes_mut().copy_from_slice(bytes);
         Ok(block)
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// The size in bytes.
+    pub fn len(&self) -> usize {
         self.len
     }
 
     /// The start of the block. It stays where it is for as long as the block lives.
-    pub(crate) fn as_ptr(&self) -> *mut u8 {
+    pub fn as_ptr(&self) -> *mut u8 {
         self.data.as_ptr()
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
+    /// True if it has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
         // SAFETY: the block owns `len` initialized bytes at `data`. Code that takes pointers from
         // `as_ptr` owns the block behind a type that does not call this at the same time.
         unsafe { slice::from_raw_parts(self.data.as_ptr(), self.len) }
     }
 
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+    /// The bytes, to write.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and `&mut self` makes this the only view.
         unsafe { slice::from_raw_parts_mut(self.data.as_ptr(), self.len) }
     }

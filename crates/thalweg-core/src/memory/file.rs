@@ -1,6 +1,8 @@
 //! The bytes of a program or data file, or what takes the place of a part of it.
 
+use std::fmt;
 use std::fs::File;
+use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +13,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// A file's bytes, mapped or owned; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct FileBytes(Arc<Source>);
+pub struct FileBytes(Arc<Source>);
 
 enum Source {
     Mapped(Mmap),
@@ -25,7 +27,10 @@ impl FileBytes {
     /// As with every mapped file, whoever shortens or rewrites it while it is in use pulls the
     /// memory away from under the process. Upstream's loader has the same contract; the book says
     /// so, and replacing a file by renaming a new one over it is safe.
-    pub(crate) fn map(path: &Path) -> Result<Self> {
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn map(path: &Path) -> Result<Self> {
         let failed = |error: std::io::Error| {
             Error::new(ErrorKind::Io, format!("cannot be read: {error}"))
                 .with_source(error)
@@ -41,20 +46,88 @@ impl FileBytes {
         Ok(Self(Arc::new(Source::Mapped(map))))
     }
 
-    pub(crate) fn owned(bytes: Vec<u8>) -> Self {
+    /// Bytes of the process.
+    pub fn owned(bytes: Vec<u8>) -> Self {
         Self(Arc::new(Source::Owned(bytes)))
     }
 
     /// What was computed from a file's bytes.
-    pub(crate) fn computed(block: Block) -> Self {
+    pub fn computed(block: Block) -> Self {
         Self(Arc::new(Source::Computed(block)))
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
         match &*self.0 {
             Source::Mapped(map) => map,
             Source::Owned(bytes) => bytes,
             Source::Computed(block) => block.bytes(),
         }
+    }
+}
+
+/// A range of a file's bytes, such as the payload of a delegate, which keeps the file. Cheap to clone.
+#[derive(Clone)]
+pub struct SharedBytes {
+    file: FileBytes,
+    range: Range<usize>,
+}
+
+impl SharedBytes {
+    /// A range of a file. `None` if the file is shorter.
+    pub fn new(file: &FileBytes, range: Range<usize>) -> Option<Self> {
+        file.bytes().get(range.clone())?;
+        Some(Self {
+            file: file.clone(),
+            range,
+        })
+    }
+
+    /// All bytes of a file.
+    pub fn all(file: &FileBytes) -> Self {
+        Self {
+            file: file.clone(),
+            range: 0..file.bytes().len(),
+        }
+    }
+
+    /// The first `len` bytes. `None` if there are fewer.
+    pub fn first(&self, len: usize) -> Option<Self> {
+        (len <= self.range.len()).then(|| Self {
+            file: self.file.clone(),
+            range: self.range.start..self.range.start + len,
+        })
+    }
+
+    /// The file.
+    pub fn file(&self) -> &FileBytes {
+        &self.file
+    }
+
+    /// The range in the file.
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
+    /// True if two have the same content. The same range of the same file has.
+    pub fn is_same(&self, other: &Self) -> bool {
+        std::ptr::eq(&**self, &**other) || **self == **other
+    }
+}
+
+impl Deref for SharedBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.file
+            .bytes()
+            .get(self.range.clone())
+            .unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for SharedBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SharedBytes({} bytes)", self.len())
     }
 }

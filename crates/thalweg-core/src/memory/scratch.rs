@@ -13,14 +13,21 @@ const ALIGN: usize = 64;
 /// Memory that is handed out piece by piece and taken back all at once, between instructions.
 ///
 /// It keeps what it has grown to, so that a method in its steady state allocates nothing.
-pub(crate) struct Scratch {
+pub struct Scratch {
     /// Pieces are cut from the last block. Earlier ones are full, and still lent out.
     blocks: UnsafeCell<Vec<Block>>,
     used: Cell<usize>,
 }
 
+impl Default for Scratch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Scratch {
-    pub(crate) fn new() -> Self {
+    /// A scratch without memory.
+    pub fn new() -> Self {
         Self {
             blocks: UnsafeCell::new(Vec::new()),
             used: Cell::new(0),
@@ -36,8 +43,8 @@ impl Scratch {
         }
     }
 
-    /// Bytes held.
-    pub(crate) fn capacity(&self) -> usize {
+    /// The bytes that it holds.
+    pub fn capacity(&self) -> usize {
         // SAFETY: only this and `take` look into the cell through a shared reference, neither
         // keeps the reference, and the type is not `Sync`.
         unsafe { &*self.blocks.get() }.iter().map(Block::len).sum()

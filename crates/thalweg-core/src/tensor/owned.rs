@@ -15,6 +15,16 @@ pub struct Tensor {
     data: Block,
 }
 
+impl TensorView<'_> {
+    /// A copy that owns its memory.
+    ///
+    /// # Errors
+    /// If memory is out.
+    pub fn to_tensor(&self) -> Result<Tensor> {
+        Tensor::copy_of(*self)
+    }
+}
+
 impl Tensor {
     /// A row-major tensor of zeros.
     ///

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::dims::{self, Dims};
-use super::owned::Tensor;
 use crate::{DType, Element, Error, ErrorKind, Result, bail, ensure};
 
 /// A tensor that borrows its shape and its memory.
@@ -155,14 +154,6 @@ impl<'a> TensorView<'a> {
             [item] => Ok(*item),
             _ => bail!(InvalidInput, "{self:?} does not have one element"),
         }
-    }
-
-    /// A copy that owns its memory.
-    ///
-    /// # Errors
-    /// If memory is out.
-    pub fn to_tensor(&self) -> Result<Tensor> {
-        Tensor::copy_of(*self)
     }
 }
 
