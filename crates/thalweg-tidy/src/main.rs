@@ -15,7 +15,7 @@ fn main() -> ExitCode {
         match known.get(&argument) {
             Some(directory) => wanted.push(directory.clone()),
             None if Path::new(&argument).join("Cargo.toml").is_file() => {
-                wanted.push(argument.into())
+                wanted.push(argument.into());
             }
             None => {
                 let known: Vec<_> = known.keys().map(String::as_str).collect();
