@@ -2,9 +2,6 @@
 //! counts the allocations of its thread.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use thalweg_aoti::{CudaBackend, NAME};
@@ -13,45 +10,15 @@ use thalweg_core::{RunOptions, Runtime, Tensor};
 use thalweg_cuda::Driver;
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 use thalweg_simgpu::{Config, Sim};
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: everything is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use thalweg_testing::{CountingAllocator, sample};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// The library as it is made: `y = x`, by way of a temporary.
-fn library() -> Vec<u8> {
-    let program = std::env::current_exe().unwrap();
-    let places = program.ancestors().skip(1).take(3).flat_map(|place| {
-        let name = "libthalweg_aoti_sample.so";
-        [place.join("deps").join(name), place.join(name)]
-    });
-    let path: Option<PathBuf> = { places }.find(|path| path.is_file());
-    std::fs::read(path.expect("`cargo build -p thalweg-aoti-sample` makes the library")).unwrap()
-}
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Delegates one after the other.
 fn chain(driver: &Driver, len: usize) -> Method {
     let mut program = ProgramBuilder::new();
-    program.named("library", library());
+    program.named("library", sample::as_built().to_vec());
     let payload = program.payload(b"library\n".to_vec());
     let mut forward = MethodBuilder::new("forward");
     let cuda = DeviceId {
@@ -101,11 +68,11 @@ fn a_delegate_in_a_graph_allocates_nothing_on_the_host() {
             method.run_with(&inputs, &options).unwrap();
         }
         let launches = sim.calls("cuGraphLaunch");
-        let before = ALLOCATIONS.get();
+        let before = ALLOCATOR.thread_allocations();
         for _ in 0..10 {
             method.run_with(&inputs, &options).unwrap();
         }
-        let allocations = ALLOCATIONS.get() - before;
+        let allocations = ALLOCATOR.thread_allocations() - before;
         assert_eq!(sim.calls("cuGraphLaunch") - launches, 10);
         drop((method, driver));
         sim.assert_clean();

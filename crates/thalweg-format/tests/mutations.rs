@@ -5,10 +5,11 @@
 
 mod repository;
 
-use std::alloc::{GlobalAlloc, Layout as MemoryLayout, System};
-use std::cell::Cell;
-
 use thalweg_format::*;
+use thalweg_testing::{CountingAllocator, SplitMix};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// How many damaged files are made of each good one.
 const ROUNDS: u64 = 10_000;
@@ -101,10 +102,7 @@ fn survives(program: &Program<'_>, name: &str, round: u64) {
 
 /// Runs something on a file and measures the most memory that it holds at any time.
 fn within_bounds(file: &[u8], run: impl FnOnce(&[u8])) {
-    let before = HELD.get();
-    MOST.set(before);
-    run(file);
-    let most = MOST.get() - before;
+    let most = ALLOCATOR.thread_peak(|| run(file));
     let limit = 24 * file.len() as isize + 32 * 1024;
     assert!(most <= limit, "{most} bytes for a file of {}", file.len());
 }
@@ -126,7 +124,7 @@ fn damaged(good: &[u8], donor: &[u8], seed: u64) -> Vec<u8> {
         0xffff_fffc,
         0xffff_ffff,
     ];
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ good.len() as u64);
+    let mut random = SplitMix::new(seed ^ (good.len() as u64) << 32);
     let mut bytes = good.to_vec();
     for _ in 0..=random.below(3) {
         // Most of what can break is in the flatbuffer at the front.
@@ -141,7 +139,7 @@ fn damaged(good: &[u8], donor: &[u8], seed: u64) -> Vec<u8> {
         let at = random.below(reach - 4);
         match random.below(8) {
             0 | 1 => bytes[at] ^= 1 << random.below(8),
-            2 => bytes[at] = random.next() as u8,
+            2 => bytes[at] = random.bits() as u8,
             3 | 4 => {
                 let number = NUMBERS[random.below(NUMBERS.len())];
                 bytes[at & !3..][..4].copy_from_slice(&number.to_le_bytes());
@@ -164,56 +162,4 @@ fn damaged(good: &[u8], donor: &[u8], seed: u64) -> Vec<u8> {
         }
     }
     bytes
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-}
-
-thread_local! {
-    static HELD: Cell<isize> = const { Cell::new(0) };
-    static MOST: Cell<isize> = const { Cell::new(0) };
-}
-
-/// Counts the bytes that each thread holds.
-struct CountingAllocator;
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
-
-fn count(bytes: isize) {
-    // Nothing to count with when the thread is ending.
-    let _ = HELD.try_with(|held| {
-        held.set(held.get() + bytes);
-        let _ = MOST.try_with(|most| most.set(most.get().max(held.get())));
-    });
-}
-
-// SAFETY: every call is passed on to the system's allocator unchanged, and counting does not
-// allocate: its thread-locals are constants without a destructor.
-unsafe impl GlobalAlloc for CountingAllocator {
-    unsafe fn alloc(&self, layout: MemoryLayout) -> *mut u8 {
-        count(layout.size() as isize);
-        // SAFETY: the caller keeps the promises that `System` asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: MemoryLayout) {
-        count(-(layout.size() as isize));
-        // SAFETY: `ptr` came from `System` by way of `alloc`.
-        unsafe { System.dealloc(ptr, layout) }
-    }
 }

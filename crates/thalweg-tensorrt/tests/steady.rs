@@ -1,8 +1,6 @@
 //! A call that is like the one before allocates nothing, whatever the driver and TensorRT do. This
 //! test has a file to itself, since it counts the allocations of its thread.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::Arc;
 
 use thalweg_core::{DeviceId, DeviceKind, KernelRegistry, LoadOptions, Profile, Runtime, Tensor};
@@ -14,29 +12,10 @@ use thalweg_simgpu::{Config, Sim};
 use thalweg_tensorrt::{
     Binding, Container, Metadata, NAME, Options, SHARED_SCRATCH_LIMIT, TensorRt,
 };
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: everything is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use thalweg_testing::CountingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 #[test]
 fn a_call_that_is_like_the_one_before_allocates_nothing() {
@@ -110,19 +89,19 @@ fn a_call_that_is_like_the_one_before_allocates_nothing() {
         for _ in 0..3 {
             method.run(&inputs).unwrap();
         }
-        let before = ALLOCATIONS.get();
+        let before = ALLOCATOR.thread_allocations();
         for _ in 0..10 {
             method.run(&inputs).unwrap();
         }
-        assert_eq!(ALLOCATIONS.get() - before, 0, "{options:?}");
+        assert_eq!(ALLOCATOR.thread_allocations() - before, 0, "{options:?}");
         // Pins that are made beforehand are no different, and neither is the word that there are none.
         let exact = Profile::index(0).for_delegate(("forward", 0), 0);
-        let before = ALLOCATIONS.get();
+        let before = ALLOCATOR.thread_allocations();
         for profile in [&Profile::Automatic, &exact, &Profile::Automatic, &exact] {
             let options = RunOptions::new().profile(profile);
             method.run_with(&inputs, &options).unwrap();
         }
-        assert_eq!(ALLOCATIONS.get() - before, 0, "{options:?}");
+        assert_eq!(ALLOCATOR.thread_allocations() - before, 0, "{options:?}");
         let outputs = method.run(&inputs).unwrap();
         assert_eq!(
             outputs.tensor(0).unwrap().data::<f32>().unwrap(),

@@ -4,31 +4,11 @@
 
 mod models;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use thalweg::{LoadOptions, Runtime};
-
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: everything is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use thalweg_testing::CountingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 #[test]
 fn calls_of_models_on_static_shapes_allocate_nothing() {
@@ -51,9 +31,9 @@ fn calls_of_models_on_static_shapes_allocate_nothing() {
             if method.run(&inputs).is_err() || method.run(&inputs).is_err() {
                 continue;
             }
-            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            let before = ALLOCATOR.allocations();
             method.run(&inputs).unwrap();
-            let count = ALLOCATIONS.load(Ordering::Relaxed) - before;
+            let count = ALLOCATOR.allocations() - before;
             tested += 1;
             if count > 0 {
                 allocating.push(format!("{name}.{}: {count}", method.name()));

@@ -10,6 +10,7 @@ mod models;
 use thalweg::format::{Allocation, Instruction, Program, ScalarType, ShapeDynamism};
 use thalweg::format::{Value, WriteOptions};
 use thalweg::{LoadOptions, RunOptions, Runtime};
+use thalweg_testing::SplitMix;
 
 /// How many damaged versions are made of each program.
 const ROUNDS: u64 = 60;
@@ -26,7 +27,7 @@ fn a_damaged_program_gives_an_answer_or_an_error() {
         }
         let good = Program::parse(file).unwrap();
         for round in 0..ROUNDS {
-            let mut random = Random::new(round ^ file.len() as u64);
+            let mut random = SplitMix::new(round ^ ((file.len() as u64) << 32));
             let mut bad = good.clone();
             for _ in 0..=random.below(3) {
                 damage(&mut bad, &mut random);
@@ -71,7 +72,7 @@ fn a_damaged_program_gives_an_answer_or_an_error() {
 }
 
 /// Changes one thing that a program says.
-fn damage(program: &mut Program<'_>, random: &mut Random) {
+fn damage(program: &mut Program<'_>, random: &mut SplitMix) {
     let methods = program.methods.len();
     let Some(method) = program.methods.get_mut(random.below(methods)) else {
         return;
@@ -111,7 +112,7 @@ fn damage(program: &mut Program<'_>, random: &mut Random) {
     }
 }
 
-fn damage_value(values: &mut [Value<'_>], random: &mut Random) {
+fn damage_value(values: &mut [Value<'_>], random: &mut SplitMix) {
     let count = values.len();
     let Some(value) = values.get_mut(random.below(count)) else {
         return;
@@ -174,23 +175,5 @@ fn damage_value(values: &mut [Value<'_>], random: &mut Random) {
                 }
             }
         },
-    }
-}
-
-/// A small generator (splitmix64): the same numbers for the same seed, on every machine.
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-    }
-
-    /// A number below `bound`; 0 if there is none.
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % bound.max(1) as u64) as usize
     }
 }

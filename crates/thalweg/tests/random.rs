@@ -6,6 +6,7 @@
 
 use thalweg::format::{Allocation, MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
 use thalweg::{How, LoadOptions, Program, RunOptions, Runtime, Tensor};
+use thalweg_testing::SplitMix;
 
 /// How many programs are made.
 const SEEDS: u64 = 400;
@@ -101,7 +102,7 @@ enum Step {
 
 impl Recipe {
     fn random(seed: u64) -> Self {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5EED);
+        let mut random = SplitMix::new(seed);
         let input = vec![
             1 + random.below(3),
             3,
@@ -115,13 +116,13 @@ impl Recipe {
             vec![4, 4],
         ]
         .into_iter()
-        .map(|sizes| random.array(sizes, 2))
+        .map(|sizes| Array::random(&mut random, sizes, 2))
         .collect();
         let mut shapes = vec![input.clone()];
         shapes.extend(constants.iter().map(|array| array.sizes.clone()));
         let mut steps = Vec::new();
         while steps.len() < STEPS {
-            let Some((step, arguments)) = random.step(&shapes) else {
+            let Some((step, arguments)) = Step::random(&mut random, &shapes) else {
                 continue;
             };
             let parts: Vec<_> = arguments.iter().map(|&at| &*shapes[at]).collect();
@@ -153,7 +154,7 @@ impl Recipe {
     }
 
     fn input(&self, call: u64) -> Array {
-        Random(call + 77).array(self.input.clone(), 5)
+        Array::random(&mut SplitMix::new(call + 7777), self.input.clone(), 5)
     }
 
     fn expected(&self, input: &Array) -> Vec<Array> {
@@ -491,79 +492,73 @@ impl Array {
     }
 }
 
-/// Random numbers that a seed decides.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        ((self.0 >> 33) as usize) % end
-    }
-
+impl Array {
     /// Integers from `-most` to `most`.
-    fn array(&mut self, sizes: Vec<usize>, most: usize) -> Array {
+    fn random(random: &mut SplitMix, sizes: Vec<usize>, most: usize) -> Self {
         let count = sizes.iter().product();
-        let data = (0..count).map(|_| self.below(2 * most + 1) as f32 - most as f32);
-        Array {
+        let data = (0..count).map(|_| random.below(2 * most + 1) as f32 - most as f32);
+        Self {
             data: data.collect(),
             sizes,
         }
     }
+}
 
+impl Step {
     /// A step on values of these shapes; one that may not fit them.
-    fn step(&mut self, shapes: &[Vec<usize>]) -> Option<(Step, Vec<usize>)> {
+    fn random(random: &mut SplitMix, shapes: &[Vec<usize>]) -> Option<(Self, Vec<usize>)> {
         // Mostly one of the last values, so that programs are deep.
-        let value = |random: &mut Self| match random.below(3) {
+        let value = |random: &mut SplitMix| match random.below(3) {
             0 => random.below(shapes.len()),
             _ => shapes.len() - 1 - random.below(shapes.len().min(4)),
         };
-        let (x, y) = (value(self), value(self));
+        let (x, y) = (value(random), value(random));
         let sizes = &shapes[x];
-        let dim = self.below(sizes.len());
+        let dim = random.below(sizes.len());
         let pair = vec![x, y];
-        Some(match self.below(18) {
-            0 => (Step::Add, pair),
-            1 => (Step::Subtract, pair),
-            2 => (Step::Multiply, pair),
-            3 => (Step::Maximum, pair),
-            4 => (Step::Clamp(-3.0, 4.0), vec![x]),
-            5 => (Step::Relu, vec![x]),
-            6 => (Step::Negate, vec![x]),
+        Some(match random.below(18) {
+            0 => (Self::Add, pair),
+            1 => (Self::Subtract, pair),
+            2 => (Self::Multiply, pair),
+            3 => (Self::Maximum, pair),
+            4 => (Self::Clamp(-3.0, 4.0), vec![x]),
+            5 => (Self::Relu, vec![x]),
+            6 => (Self::Negate, vec![x]),
             7 => {
                 let mut order: Vec<_> = (0..sizes.len()).collect();
                 for at in (1..order.len()).rev() {
-                    order.swap(at, self.below(at + 1));
+                    order.swap(at, random.below(at + 1));
                 }
-                (Step::Permute(order), vec![x])
+                (Self::Permute(order), vec![x])
             }
             8 => {
                 let count = sizes.iter().product::<usize>();
                 let first = sizes[0];
-                (Step::View(vec![first, count / first]), vec![x])
+                (Self::View(vec![first, count / first]), vec![x])
             }
             9 => {
-                let begin = self.below(sizes[dim]);
-                let end = begin + 1 + self.below(sizes[dim] - begin);
-                (Step::Slice(dim, [begin, end]), vec![x])
+                let begin = random.below(sizes[dim]);
+                let end = begin + 1 + random.below(sizes[dim] - begin);
+                (Self::Slice(dim, [begin, end]), vec![x])
             }
-            10 => (Step::Join(dim), pair),
-            11 => (Step::Sum(dim), vec![x]),
-            12 => (Step::Highest(dim), vec![x]),
-            13 => (Step::Product, pair),
+            10 => (Self::Join(dim), pair),
+            11 => (Self::Sum(dim), vec![x]),
+            12 => (Self::Highest(dim), vec![x]),
+            13 => (Self::Product, pair),
             14 => (
-                Step::Permute(vec![1, 0]),
+                Self::Permute(vec![1, 0]),
                 (sizes.len() == 2).then_some(vec![x])?,
             ),
             _ => {
                 // The constants that are weights, and the input or what has its channels.
-                let weight = 2 + self.below(2);
+                let weight = 2 + random.below(2);
                 let x = (0..8)
-                    .map(|_| value(self))
+                    .map(|_| value(random))
                     .find(|&x| shapes[x].len() == 4 && shapes[x][1] == 3 && x != 2 && x != 3);
-                (Step::Convolve(self.below(2)), vec![x.unwrap_or(0), weight])
+                (
+                    Self::Convolve(random.below(2)),
+                    vec![x.unwrap_or(0), weight],
+                )
             }
         })
     }

@@ -7,13 +7,10 @@ mod faults;
 mod graphs;
 mod omissions;
 mod refusals;
-#[path = "../sample/mod.rs"]
-mod sample;
 mod sharing;
 
 use std::sync::Arc;
 
-use sample::{library, named_payload, session};
 use thalweg_aoti::{CudaBackend, NAME};
 use thalweg_aoti_sample::{COUNT, KEEPS, MAGIC, NO_KERNEL, Recipe, TWICE};
 use thalweg_aoti_sample::{UNSUPPORTED, VARIES, WAITS, WEIGHT};
@@ -25,6 +22,7 @@ use thalweg_cuda::Driver;
 use thalweg_format::ShapeDynamism;
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
 use thalweg_simgpu::{Config, Sim};
+use thalweg_testing::sample::{library, named_payload, session};
 
 const UPLOAD: &str = "et_copy::_h2d_copy.out";
 const DOWNLOAD: &str = "et_copy::_d2h_copy.out";

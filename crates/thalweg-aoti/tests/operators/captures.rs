@@ -4,16 +4,17 @@ use std::collections::HashSet;
 
 use thalweg_core::DType;
 use thalweg_cuda::Capture;
+use thalweg_testing::SplitMix;
 
 use super::products::{ALL, Weights};
-use super::{Numbers, bytes, numbers, on_every_machine, probe};
+use super::{bytes, numbers, on_every_machine, probe};
 
 /// All that a call needs was loaded by one before.
 #[test]
 fn operators_can_be_captured_and_the_graph_does_what_they_do() {
     on_every_machine(3, |driver| {
         let probe = probe(driver);
-        let mut random = Numbers(3);
+        let mut random = SplitMix::new(3);
         let values: Vec<f32> = (0..3000).map(|_| random.unit() as f32).collect();
         let tensor = probe.dense(DType::F32, &[3000], &bytes(&values)).unwrap();
         let weights: Vec<_> = ALL

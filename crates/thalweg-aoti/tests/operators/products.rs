@@ -3,8 +3,9 @@
 use half::{bf16, f16};
 use thalweg_aoti::{Packing, Probe, Probed};
 use thalweg_core::DType;
+use thalweg_testing::SplitMix;
 
-use super::{Numbers, bytes, numbers, on_every_machine, probe, real};
+use super::{bytes, numbers, on_every_machine, probe, real};
 
 /// Weights as they are and as they are packed.
 pub(super) struct Weights {
@@ -42,7 +43,7 @@ impl Weights {
         probe: &Probe,
         packing: Packing,
         [n, k, group, inner]: [usize; 4],
-        random: &mut Numbers,
+        random: &mut SplitMix,
     ) -> Self {
         let bits = match packing {
             Packing::Packed4 | Packing::Plain4 => 4,
@@ -52,7 +53,7 @@ impl Weights {
         };
         let groups = k / group;
         let codes: Vec<u32> = (0..n * k).map(|_| random.below(1 << bits) as u32).collect();
-        let scale_codes: Vec<u8> = (0..n * groups).map(|_| random.next() as u8).collect();
+        let scale_codes: Vec<u8> = (0..n * groups).map(|_| random.bits() as u8).collect();
         let zero_codes: Vec<u8> = (0..n * groups).map(|_| random.below(64) as u8).collect();
         let mut steps = |scale: f64, count: usize| -> Vec<f16> {
             let mut step = || f16::from_f64(scale * (1.5 + random.unit()));
@@ -191,7 +192,7 @@ impl Weights {
 
 /// Compares with sums in f64, of activations with such strides.
 fn check(probe: &Probe, weights: &Weights, [m, n, k]: [usize; 3], [row, column]: [usize; 2]) {
-    let mut random = Numbers(m as u64);
+    let mut random = SplitMix::new(m as u64);
     let storage: Vec<bf16> = (0..(m.max(1) - 1) * row + (k - 1) * column + 1)
         .map(|_| bf16::from_f64(random.unit() * 3.0))
         .collect();
@@ -256,7 +257,7 @@ fn products_are_those_of_the_weights_that_are_packed() {
         for packing in ALL {
             for &(group, inner) in variants(packing) {
                 for &[n, k] in shapes {
-                    let mut random = Numbers(7);
+                    let mut random = SplitMix::new(7);
                     let sizes = [n, k, group, inner];
                     let weights = Weights::new(&probe, packing, sizes, &mut random);
                     for &m in tokens {
@@ -278,7 +279,7 @@ fn activations_may_have_any_strides() {
         for packing in ALL {
             let (group, inner) = variants(packing)[0];
             let (n, k) = (24, 512);
-            let mut random = Numbers(8);
+            let mut random = SplitMix::new(8);
             let weights = Weights::new(&probe, packing, [n, k, group, inner], &mut random);
             for m in [1, 5, 12] {
                 // With gaps, transposed, one row many times.
@@ -295,7 +296,7 @@ fn weights_of_eight_bits_may_be_few() {
     on_every_machine(2, |driver| {
         let probe = probe(driver);
         for k in [32, 96, 160, 288] {
-            let mut random = Numbers(k as u64);
+            let mut random = SplitMix::new(k as u64);
             let weights = Weights::new(&probe, Packing::Plain8, [40, k, 32, 0], &mut random);
             for m in [1, 9, 65] {
                 check(&probe, &weights, [m, 40, k], [k, 1]);
@@ -310,7 +311,7 @@ fn no_tokens_have_no_products() {
         let probe = probe(driver);
         for packing in ALL {
             let (group, inner) = variants(packing)[0];
-            let mut random = Numbers(9);
+            let mut random = SplitMix::new(9);
             let weights = Weights::new(&probe, packing, [16, 256, group, inner], &mut random);
             let none = probe.dense(DType::BF16, &[0, 256], &[]).unwrap();
             assert_eq!(weights.product(&probe, &none).sizes(), [0, 16]);
@@ -331,7 +332,7 @@ fn what_does_not_fit_is_refused_with_the_values() {
         for packing in ALL {
             let (group, inner) = variants(packing)[0];
             let sizes = [n as usize, k as usize, group, inner];
-            let weights = Weights::new(&probe, packing, sizes, &mut Numbers(1));
+            let weights = Weights::new(&probe, packing, sizes, &mut SplitMix::new(1));
             let group = group as i64;
             let refused =
                 |activations: Option<&Probed>, at: usize, other: Option<&Probed>, group| {

@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use half::{bf16, f16};
 use thalweg_aoti::Probe;
 use thalweg_core::DType;
+use thalweg_testing::SplitMix;
 
-use super::{Numbers, bytes, numbers, on_every_machine, probe, real};
+use super::{bytes, numbers, on_every_machine, probe, real};
 
 /// The element types, and some numbers of each.
 const TYPES: [DType; 13] = [
@@ -26,7 +27,7 @@ const TYPES: [DType; 13] = [
 ];
 
 /// Bytes of elements: many that are equal, zeros of both signs, what is no number, extremes.
-fn elements(dtype: DType, count: usize, random: &mut Numbers) -> Vec<u8> {
+fn elements(dtype: DType, count: usize, random: &mut SplitMix) -> Vec<u8> {
     let mut float = || match random.below(12) {
         0 => f64::NAN,
         1 => -f64::NAN,
@@ -56,8 +57,8 @@ fn elements(dtype: DType, count: usize, random: &mut Numbers) -> Vec<u8> {
             let mut all = Vec::with_capacity(count * size);
             for _ in 0..count {
                 let number = match random.below(2) {
-                    0 => random.below(20).wrapping_sub(10),
-                    _ => random.next(),
+                    0 => (random.below(20) as u64).wrapping_sub(10),
+                    _ => random.bits(),
                 };
                 all.extend(&number.to_le_bytes()[..size]);
             }
@@ -104,7 +105,7 @@ fn check(
     descending: bool,
 ) {
     let reach: i64 = sizes.iter().zip(strides).map(|(a, b)| (a - 1) * b).sum();
-    let mut random = Numbers(reach as u64 + dtype.size() as u64);
+    let mut random = SplitMix::new(reach as u64 + dtype.size() as u64);
     let storage = elements(dtype, reach as usize + 1, &mut random);
     let tensor = probe.tensor(dtype, sizes, strides, 0, &storage).unwrap();
     let (sorted, indices) = probe.sort(Some(&tensor), dimension, descending).unwrap();

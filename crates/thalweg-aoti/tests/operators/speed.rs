@@ -5,9 +5,10 @@
 use thalweg_aoti::{Packing, Probe};
 use thalweg_core::DType;
 use thalweg_cuda::{Capture, Driver, Event};
+use thalweg_testing::SplitMix;
 
 use super::products::{ALL, Weights};
-use super::{Numbers, bytes, probe, real};
+use super::{bytes, probe, real};
 
 fn on_a_device(test: impl FnOnce(&Probe)) {
     if real() {
@@ -47,7 +48,7 @@ const COPIES: usize = 24;
 fn speed_of_products() {
     const SIZE: usize = 4096;
     on_a_device(|probe| {
-        let mut random = Numbers(1);
+        let mut random = SplitMix::new(1);
         for packing in ALL {
             let variants: &[(usize, usize)] = match packing {
                 Packing::Packed4 => &[(32, 8), (128, 8), (128, 2)],
@@ -86,7 +87,7 @@ fn speed_of_products() {
 #[test]
 fn speed_of_sorting() {
     on_a_device(|probe| {
-        let mut random = Numbers(2);
+        let mut random = SplitMix::new(2);
         for (sizes, dimension) in [
             (&[1_000_000i64][..], 0),
             (&[1000, 1000], 1),
@@ -100,7 +101,7 @@ fn speed_of_sorting() {
                     DType::F32 => {
                         bytes(&(0..count).map(|_| random.unit() as f32).collect::<Vec<_>>())
                     }
-                    DType::I64 => bytes(&(0..count).map(|_| random.next()).collect::<Vec<_>>()),
+                    DType::I64 => bytes(&(0..count).map(|_| random.bits()).collect::<Vec<_>>()),
                     _ => bytes(
                         &(0..count)
                             .map(|_| half::bf16::from_f64(random.unit()))

@@ -7,10 +7,10 @@ use thalweg::aoti::NAME;
 use thalweg::format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 use thalweg::{DeviceId, DeviceKind};
 use thalweg_aoti_sample::{MAGIC, Recipe};
+use thalweg_testing::sample::{library, named_payload};
 
 use super::engines::with_gpu;
 use super::path;
-use super::sample::{library, named_payload};
 
 /// Writes a program of three libraries, one after the other.
 fn write_program(path: &Path) {

@@ -9,9 +9,6 @@ mod inspect;
 mod libraries;
 mod run;
 #[cfg(target_os = "linux")]
-#[path = "../../../thalweg-aoti/tests/sample/mod.rs"]
-mod sample;
-#[cfg(target_os = "linux")]
 mod together;
 #[cfg(target_os = "linux")]
 mod traces;

@@ -1,24 +1,12 @@
 use super::*;
 use thalweg_core::ErrorKind;
 use thalweg_cuda::{DeviceBuffer, PinnedBuffer, Stream};
-
-/// Numbers from a seed.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (self.0 >> 33) as usize % n
-    }
-}
+use thalweg_testing::SplitMix;
 
 /// Random work of all kinds on random streams, beside the same on the host.
 fn random_work(driver: &Driver, seed: u64, steps: usize) {
     const N: usize = 256;
-    let mut dice = Dice(seed);
+    let mut dice = SplitMix::new(seed);
     let device = driver.device(0).unwrap();
     let code = Code::load(&device);
     let streams = [

@@ -13,8 +13,6 @@ mod hops;
 #[path = "../../../thalweg-core/tests/programs/mod.rs"]
 mod programs;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicIsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -25,6 +23,7 @@ use thalweg_core::{ErrorKind, Method, Program, Result, RunOptions};
 use thalweg_cuda::{Device, Driver};
 use thalweg_format::ScalarType;
 use thalweg_simgpu::{Config, Fault, Sim};
+use thalweg_testing::CountingAllocator;
 
 /// Codes that lose a context, and their names.
 const CODES: [(u32, &str); 4] = [
@@ -48,7 +47,7 @@ fn a_context_lost_in_the_middle_of_a_method_is_an_error_of_every_later_call_and_
     for seed in 0..3 {
         lose(&sim, seed, 700, "CUDA_ERROR_ILLEGAL_ADDRESS", 1);
     }
-    let before = LIVE.load(Ordering::Relaxed);
+    let before = ALLOCATOR.bytes();
     for (code, name) in CODES {
         for kernels in 1..=KERNELS {
             for seed in 0..8 {
@@ -56,13 +55,10 @@ fn a_context_lost_in_the_middle_of_a_method_is_an_error_of_every_later_call_and_
             }
         }
     }
-    let left = LIVE.load(Ordering::Relaxed) - before;
+    let left = ALLOCATOR.bytes() - before;
     assert!(left <= 0, "{left} bytes of the host's memory are left");
     let kept = vec![1u8; 4096];
-    assert!(
-        LIVE.load(Ordering::Relaxed) >= before + 4096,
-        "the counter counts"
-    );
+    assert!(ALLOCATOR.bytes() >= before + 4096, "the counter counts");
     drop(kept);
 }
 
@@ -246,25 +242,5 @@ fn without_device() -> thalweg_format::Program<'static> {
     m.build()
 }
 
-/// Counts the bytes that are in use.
-struct Counting;
-
-static LIVE: AtomicIsize = AtomicIsize::new(0);
-
-// SAFETY: everything is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LIVE.fetch_add(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;

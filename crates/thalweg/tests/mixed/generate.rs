@@ -5,8 +5,8 @@ use thalweg::tensorrt::{Binding, Container, Metadata};
 use thalweg::{DeviceId, DeviceKind};
 use thalweg_aoti_sample::{COUNT, MAGIC, Recipe, TWICE, WEIGHT};
 use thalweg_simgpu::nvinfer::{DType, EngineSpec, ProfileSpec};
-
-use crate::sample::{library, named_payload};
+use thalweg_testing::SplitMix;
+use thalweg_testing::sample::{library, named_payload};
 
 const UPLOAD: &str = "et_copy::_h2d_copy.out";
 const DOWNLOAD: &str = "et_copy::_d2h_copy.out";
@@ -45,20 +45,10 @@ const LIBRARIES: [(f32, f32, u32); 4] = [
 /// The weight of each element of a row.
 const WEIGHTS: [f32; 4] = [0.0, 1.0, 2.0, 3.0];
 
-/// Random numbers that a seed decides.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1);
-        ((self.0 >> 33) as usize) % end
-    }
-}
-
 impl Split {
     /// A program with so many delegates.
     pub(crate) fn random(seed: u64, delegates: usize) -> Self {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5EED);
+        let mut random = SplitMix::new(seed);
         let mut steps = Vec::new();
         let first = random.below(2);
         for delegate in 0..delegates {

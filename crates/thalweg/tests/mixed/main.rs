@@ -3,18 +3,16 @@
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 mod generate;
-#[path = "../../../thalweg-aoti/tests/sample/mod.rs"]
-mod sample;
 
 use std::sync::Arc;
 
 use generate::Split;
-use sample::session;
 use thalweg::aoti::CudaBackend;
 use thalweg::cuda::{Driver, Stream};
 use thalweg::tensorrt::{Options, TensorRt};
 use thalweg::{GraphUse, KernelRegistry, LoadOptions, Method, Program, Result, RunOptions, Tensor};
 use thalweg_simgpu::{Config, Report, Sim};
+use thalweg_testing::sample::session;
 
 /// So many delegates a program has.
 const DELEGATES: usize = 25;

@@ -1,7 +1,4 @@
-//! The library of `thalweg-aoti-sample` as a part of programs, and what it computes. Tests of other crates
-//! that run such programs include this file, too.
-
-#![allow(dead_code, reason = "every test file uses some of it")]
+//! The library of `thalweg-aoti-sample` as a part of programs, and its kernels on the stand-in driver.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -10,9 +7,8 @@ use thalweg_aoti_sample::{MAGIC, Recipe};
 use thalweg_simgpu::{Config, KernelFault, Launch, Sim};
 
 /// The library that follows a recipe.
-pub(crate) fn library(recipe: &Recipe) -> Vec<u8> {
-    static LIBRARY: OnceLock<Vec<u8>> = OnceLock::new();
-    let library = LIBRARY.get_or_init(|| std::fs::read(library_path()).unwrap());
+pub fn library(recipe: &Recipe) -> Vec<u8> {
+    let library = as_built();
     let places = library.windows(MAGIC.len()).enumerate();
     // The text is in the library's code, too, where nothing reads it.
     let places: Vec<_> = places
@@ -24,10 +20,16 @@ pub(crate) fn library(recipe: &Recipe) -> Vec<u8> {
     let [place] = places[..] else {
         panic!("the library has {} recipes", places.len());
     };
-    let mut library = library.clone();
+    let mut library = library.to_vec();
     let recipe = recipe.bytes();
     library[place..place + recipe.len()].copy_from_slice(&recipe);
     library
+}
+
+/// The library with the recipe that it is built with: `y = x`, by way of a temporary.
+pub fn as_built() -> &'static [u8] {
+    static LIBRARY: OnceLock<Vec<u8>> = OnceLock::new();
+    LIBRARY.get_or_init(|| std::fs::read(library_path()).unwrap())
 }
 
 /// Where cargo puts the library: beside the test.
@@ -47,7 +49,7 @@ fn library_path() -> PathBuf {
 }
 
 /// A payload as ExecuTorch 1.5 writes it.
-pub(crate) fn named_payload(library: &str, constants: &[(&str, String, Vec<f32>)]) -> Vec<u8> {
+pub fn named_payload(library: &str, constants: &[(&str, String, Vec<f32>)]) -> Vec<u8> {
     let text = |text: &str| [&(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
     let mut bytes = [b"ETCUDAFQN3", &*text(library)].concat();
     bytes.extend((constants.len() as u32).to_le_bytes());
@@ -66,7 +68,7 @@ pub(crate) fn named_payload(library: &str, constants: &[(&str, String, Vec<f32>)
 }
 
 /// A session whose machines know the library's kernels.
-pub(crate) fn session() -> Sim {
+pub fn session() -> Sim {
     type Result = std::result::Result<(), KernelFault>;
     fn count(launch: &Launch<'_>, index: usize) -> std::result::Result<usize, KernelFault> {
         Ok(launch.argument::<i64>(index)? as usize)
