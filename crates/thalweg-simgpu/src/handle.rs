@@ -5,7 +5,7 @@
 
 /// Why a handle names nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Missing {
+pub(crate) enum InvalidHandle {
     /// There was an object.
     Destroyed,
     /// There never was one.
@@ -59,20 +59,20 @@ impl<T> Handles<T> {
         self.base + (index as u64 + 1) * STRIDE
     }
 
-    pub(crate) fn get(&self, handle: u64) -> Result<&T, Missing> {
+    pub(crate) fn get(&self, handle: u64) -> Result<&T, InvalidHandle> {
         match self.entry(handle) {
             Some(Some(entry)) => Ok(&entry.object),
-            Some(None) => Err(Missing::Destroyed),
-            None => Err(Missing::Never),
+            Some(None) => Err(InvalidHandle::Destroyed),
+            None => Err(InvalidHandle::Never),
         }
     }
 
-    pub(crate) fn get_mut(&mut self, handle: u64) -> Result<&mut T, Missing> {
-        let index = self.index(handle).ok_or(Missing::Never)?;
+    pub(crate) fn get_mut(&mut self, handle: u64) -> Result<&mut T, InvalidHandle> {
+        let index = self.index(handle).ok_or(InvalidHandle::Never)?;
         match self.entries.get_mut(index) {
             Some(Some(entry)) => Ok(&mut entry.object),
-            Some(None) => Err(Missing::Destroyed),
-            None => Err(Missing::Never),
+            Some(None) => Err(InvalidHandle::Destroyed),
+            None => Err(InvalidHandle::Never),
         }
     }
 
@@ -83,16 +83,16 @@ impl<T> Handles<T> {
             .map_or(0, |entry| entry.id)
     }
 
-    pub(crate) fn remove(&mut self, handle: u64) -> Result<T, Missing> {
-        let index = self.index(handle).ok_or(Missing::Never)?;
+    pub(crate) fn remove(&mut self, handle: u64) -> Result<T, InvalidHandle> {
+        let index = self.index(handle).ok_or(InvalidHandle::Never)?;
         match self.entries.get_mut(index) {
             Some(entry @ Some(_)) => {
                 let entry = entry.take().map(|entry| entry.object);
                 self.free.push(index);
-                entry.ok_or(Missing::Destroyed)
+                entry.ok_or(InvalidHandle::Destroyed)
             }
-            Some(None) => Err(Missing::Destroyed),
-            None => Err(Missing::Never),
+            Some(None) => Err(InvalidHandle::Destroyed),
+            None => Err(InvalidHandle::Never),
         }
     }
 
@@ -129,8 +129,8 @@ mod tests {
         let first = handles.insert("first");
         let id = handles.id(first);
         assert_eq!(handles.remove(first), Ok("first"));
-        assert_eq!(handles.get(first), Err(Missing::Destroyed));
-        assert_eq!(handles.get(first + STRIDE), Err(Missing::Never));
+        assert_eq!(handles.get(first), Err(InvalidHandle::Destroyed));
+        assert_eq!(handles.get(first + STRIDE), Err(InvalidHandle::Never));
         let second = handles.insert("second");
         assert_eq!(first, second);
         assert_ne!(handles.id(second), id);

@@ -27,39 +27,25 @@
 #![cfg(target_os = "linux")]
 
 pub mod abi;
-#[forbid(unsafe_code)]
-mod allocation;
-#[forbid(unsafe_code)]
-mod call;
 mod callback;
-#[forbid(unsafe_code)]
-mod capture;
 #[forbid(unsafe_code)]
 mod clock;
 #[forbid(unsafe_code)]
 mod config;
-#[forbid(unsafe_code)]
-mod context;
 mod control;
 #[forbid(unsafe_code)]
 mod driver;
 mod entry;
 #[forbid(unsafe_code)]
-mod event;
-#[forbid(unsafe_code)]
 mod fault;
 #[forbid(unsafe_code)]
-mod graph;
-#[forbid(unsafe_code)]
-mod green;
-#[forbid(unsafe_code)]
 mod handle;
+#[forbid(unsafe_code)]
+mod interface;
+mod kernel;
 mod launch;
 mod memory;
-#[forbid(unsafe_code)]
-mod module;
 pub mod nvinfer;
-#[forbid(unsafe_code)]
 mod objects;
 #[forbid(unsafe_code)]
 mod report;
@@ -67,19 +53,15 @@ mod report;
 mod schedule;
 mod sim;
 #[forbid(unsafe_code)]
+mod simulator;
+#[forbid(unsafe_code)]
 mod status;
 #[forbid(unsafe_code)]
-mod stream;
-mod user_object;
-#[forbid(unsafe_code)]
 mod work;
-#[forbid(unsafe_code)]
-mod worker;
 
-pub use config::Config;
+pub use config::{Config, Mode};
 pub use fault::Fault;
 pub use launch::{KernelFault, Launch, Plain};
 pub use report::{Report, ReportKind, Site};
-pub use schedule::Mode;
 pub use sim::{FaultRun, Sim};
 pub use work::{Done, WorkKind};

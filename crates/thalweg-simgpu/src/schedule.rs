@@ -1,19 +1,5 @@
 //! Which piece of work runs next.
 
-use serde::{Deserialize, Serialize};
-
-/// When work runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Mode {
-    /// Only while the host is inside a call of the driver: a few pieces after each call, and what
-    /// a wait needs during the wait. All choices follow from the seed, so the same calls of one
-    /// thread give the same order. Nothing runs while the host calls nothing.
-    #[default]
-    Seeded,
-    /// As soon as it may, oldest first, while the host goes on. For benchmarks and stress.
-    Free,
-}
-
 /// A small generator of random numbers (SplitMix64).
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);

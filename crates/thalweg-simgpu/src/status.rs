@@ -2,7 +2,7 @@
 
 use cudarc::driver::sys::CUresult;
 
-use crate::handle::Missing;
+use crate::handle::InvalidHandle;
 
 /// A `CUresult`, which may be one that a plan of faults made up.
 #[repr(transparent)]
@@ -20,8 +20,8 @@ impl From<CUresult> for Status {
     }
 }
 
-impl From<Missing> for Status {
-    fn from(_: Missing) -> Self {
+impl From<InvalidHandle> for Status {
+    fn from(_: InvalidHandle) -> Self {
         CUresult::CUDA_ERROR_INVALID_HANDLE.into()
     }
 }

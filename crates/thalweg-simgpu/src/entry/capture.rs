@@ -6,9 +6,10 @@ use std::sync::{LazyLock, Mutex};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{In, Out, entry};
-use crate::call::{Call, Rules};
-use crate::graph::node_handle;
+use super::argument::{In, Out};
+use super::entry;
+use crate::objects::node_handle;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
 entry! {
@@ -66,7 +67,7 @@ impl Call {
         let Some(capture) = capture else {
             return Ok(());
         };
-        let frontier = self.frontier(capture, stream);
+        let frontier = self.capture_dependencies(capture, stream);
         let capture = &self.captures[capture];
         id.set_if_wanted(capture.id);
         graph.set_if_wanted(capture.graph);
@@ -140,7 +141,7 @@ fn update(call: &mut Call, stream: u64, nodes: In<u64>, count: usize, flags: c_u
     };
     // 0 adds, 1 replaces.
     let mut frontier = match flags {
-        0 => call.frontier(capture, stream),
+        0 => call.capture_dependencies(capture, stream),
         1 => Vec::new(),
         _ => return fail(CUresult::CUDA_ERROR_INVALID_VALUE),
     };
@@ -153,7 +154,7 @@ fn update(call: &mut Call, stream: u64, nodes: In<u64>, count: usize, flags: c_u
             frontier.push(node);
         }
     }
-    call.set_frontier(capture, stream, frontier);
+    call.set_capture_dependencies(capture, stream, frontier);
     Ok(())
 }
 

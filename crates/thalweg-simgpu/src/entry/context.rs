@@ -4,41 +4,13 @@ use std::ffi::{c_int, c_uint};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{In, Out, entry};
-use crate::call::{Call, Rules};
-use crate::context::ContextKind;
-use crate::event::Recorded;
+use super::argument::{In, Out};
+use super::entry;
+use crate::objects::ContextKind;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
 impl Call {
-    /// The ends of all work in a context, and, for a primary one, in the green ones of its device.
-    fn context_tails(&self, handle: u64) -> Answer<Vec<Recorded>> {
-        let context = self.contexts.get(handle)?;
-        let primary = context.kind == ContextKind::Primary;
-        Ok(self.tails(|queue| {
-            let green = |other: u64| {
-                self.contexts.get(other).is_ok_and(|other| {
-                    other.device == context.device
-                        && matches!(other.kind, ContextKind::Green { .. })
-                })
-            };
-            queue.context == handle || (primary && green(queue.context))
-        }))
-    }
-
-    /// Waits for all work of a context.
-    pub(super) fn wait_for_context(&mut self, handle: u64) -> Answer {
-        let tails = self.context_tails(handle)?;
-        self.wait_for(&tails);
-        Ok(())
-    }
-
-    /// Waits for all work of a device.
-    pub(crate) fn wait_for_device(&mut self, device: usize) {
-        let tails = self.tails(|queue| queue.device == device);
-        self.wait_for(&tails);
-    }
-
     fn end_context(&mut self, handle: u64) -> Answer {
         self.wait_for_context(handle)?;
         let site = self.site.clone();
@@ -159,7 +131,7 @@ entry! {
     fn cuCtxSetCurrent(context: u64), Rules::DRIVER, |call| {
         if context != 0 && let Err(why) = call.contexts.get(context) {
             let site = call.site.clone();
-            call.missing("context", context, why, &site);
+            call.report_invalid_handle("context", context, why, &site);
             return fail(CUresult::CUDA_ERROR_INVALID_CONTEXT);
         }
         call.with_contexts(|contexts| {
@@ -184,7 +156,7 @@ entry! {
     fn cuCtxPushCurrent_v2(context: u64), Rules::DRIVER, |call| {
         if let Err(why) = call.contexts.get(context) {
             let site = call.site.clone();
-            call.missing("context", context, why, &site);
+            call.report_invalid_handle("context", context, why, &site);
             return fail(CUresult::CUDA_ERROR_INVALID_CONTEXT);
         }
         call.with_contexts(|contexts| contexts.push(context));

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::CUresult;
 
-use super::{In, entry, pageable};
-use crate::call::{Call, Rules};
+use super::argument::In;
+use super::entry;
+use crate::memory::pageable;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
-use crate::work::{Body, Copy, Place};
+use crate::work::{Body, Copy, Location};
 
 /// What an address is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,7 +65,7 @@ impl Call {
     }
 
     fn check_copy(&mut self, copy: &Copy, kind: Kind) -> Answer<(Side, Side)> {
-        let (Place::Address(to), Place::Address(from)) = (&copy.to, &copy.from) else {
+        let (Location::Address(to), Location::Address(from)) = (&copy.to, &copy.from) else {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         };
         let rows = copy.height - 1;
@@ -76,14 +78,14 @@ impl Call {
 
     /// Reads the source now, from pageable memory.
     fn stage(&self, copy: &mut Copy) {
-        let Place::Address(from) = copy.from else {
+        let Location::Address(from) = copy.from else {
             return;
         };
         let mut bytes = Vec::with_capacity(copy.bytes() as usize);
         for row in 0..copy.height {
             bytes.extend(pageable(from + row * copy.from_pitch, copy.width).to_vec());
         }
-        copy.from = Place::Staged(Arc::new(bytes));
+        copy.from = Location::Staged(Arc::new(bytes));
         copy.from_pitch = copy.width;
     }
 
@@ -120,10 +122,10 @@ impl Call {
             let tail = self.stream_tail(self.streams.get(stream)?);
             self.wait_for(&tail);
             self.stage(&mut copy);
-            self.push(stream, &name, Body::Copy(copy), &[])?;
+            self.enqueue(stream, &name, Body::Copy(copy), &[])?;
             return Ok(());
         }
-        let work = self.push(stream, &name, Body::Copy(copy), &[])?;
+        let work = self.enqueue(stream, &name, Body::Copy(copy), &[])?;
         if from != Side::Device || to != Side::Device {
             self.wait_for(&[work]);
         }
@@ -132,7 +134,7 @@ impl Call {
 }
 
 fn plain(to: u64, from: u64, bytes: usize) -> Copy {
-    Copy::plain(to, Place::Address(from), bytes as u64)
+    Copy::plain(to, Location::Address(from), bytes as u64)
 }
 
 entry! {
@@ -260,9 +262,9 @@ impl Rows {
             self.to_y,
         )?;
         Ok(Copy {
-            to: Place::Address(to),
+            to: Location::Address(to),
             to_pitch,
-            from: Place::Address(from),
+            from: Location::Address(from),
             from_pitch,
             width: self.width as u64,
             height: self.height as u64,

@@ -4,8 +4,9 @@ use std::ffi::{c_char, c_int};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{Out, Text, entry};
-use crate::call::{Call, Rules};
+use super::argument::{Out, Text};
+use super::entry;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
 impl Call {

@@ -5,9 +5,10 @@ use std::ptr;
 
 use cudarc::driver::sys::CUresult;
 
-use super::{In, Out, entry};
-use crate::call::{Call, Rules};
-use crate::graph::{Graph, node_handle};
+use super::argument::{In, Out};
+use super::entry;
+use crate::objects::{Graph, node_handle};
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
 impl Call {
@@ -16,7 +17,7 @@ impl Call {
             Ok(_) => Ok(()),
             Err(why) => {
                 let site = self.site.clone();
-                Err(self.missing("graph", graph, why, &site))
+                Err(self.report_invalid_handle("graph", graph, why, &site))
             }
         }
     }
@@ -26,7 +27,7 @@ impl Call {
             Ok(_) => Ok(()),
             Err(why) => {
                 let site = self.site.clone();
-                Err(self.missing("launchable graph", exec, why, &site))
+                Err(self.report_invalid_handle("launchable graph", exec, why, &site))
             }
         }
     }
@@ -40,7 +41,7 @@ impl Call {
         if flags & 4 != 0 {
             return self.unsupported();
         }
-        let (context, site) = (self.owner(self.context()?), self.site.clone());
+        let (context, site) = (self.owning_context(self.context()?), self.site.clone());
         let exec = self.instantiate(graph, context, site)?;
         out.set(exec)
     }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::CUresult;
 
+use super::argument::{In, Out};
 use super::copy::row_of_volume;
+use super::entry;
 use super::launch::Shape;
-use super::{In, Out, entry};
-use crate::call::{Call, Rules};
 use crate::callback::HostFunction;
-use crate::graph::{Node, node_handle};
+use crate::objects::{Node, node_handle};
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 use crate::work::{Body, Fill};
 

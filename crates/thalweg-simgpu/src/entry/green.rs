@@ -4,10 +4,11 @@ use std::ffi::{c_int, c_uint};
 
 use cudarc::driver::sys::{CUdevResource, CUresult};
 
-use super::{In, Out, entry};
-use crate::call::{Call, Rules};
-use crate::context::ContextKind;
-use crate::green::{GROUP, GreenContext, ResourceDescription};
+use super::argument::{In, Out};
+use super::entry;
+use crate::objects::ContextKind;
+use crate::objects::{GROUP, GreenContext, ResourceDescription};
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
 /// `CUdevResource`, with numbers.
@@ -142,7 +143,7 @@ impl Call {
             Ok(green) => Ok(green.context),
             Err(why) => {
                 let site = self.site.clone();
-                Err(self.missing("green context", green, why, &site))
+                Err(self.report_invalid_handle("green context", green, why, &site))
             }
         }
     }
@@ -197,13 +198,13 @@ fn record(call: &mut Call, context: u64, event: u64) -> Answer {
     // A stream of the context that comes after all others, and into which nothing else goes.
     let all = call.tails(|queue| queue.context == context);
     let stream = call.default_stream(context, Some(0))?;
-    call.push(
+    call.enqueue(
         stream,
         "all work of a context",
         crate::work::Body::Marker,
         &all,
     )?;
-    call.record_event(event, stream, false)
+    call.record_event(event, stream, &site.name, false)
 }
 
 entry! {

@@ -6,8 +6,9 @@ use std::sync::Mutex;
 
 use cudarc::driver::sys::CUresult;
 
-use super::{In, Out, entry};
-use crate::call::Rules;
+use super::argument::{In, Out};
+use super::entry;
+use crate::simulator::Rules;
 use crate::status::fail;
 
 entry! {

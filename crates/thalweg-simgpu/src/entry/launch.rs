@@ -5,30 +5,13 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::CUresult;
 
-use super::module::MAX_SHARED;
-use super::{In, entry};
-use crate::call::{Call, Rules};
-use crate::callback;
+use super::argument::In;
+use super::entry;
+use crate::kernel::{self, KernelLaunch};
+use crate::objects::MAX_SHARED;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
-use crate::work::{Body, KernelCall};
-
-/// Where parameters of some sizes are: start and size of each, aligned as a C struct's fields.
-pub(super) fn layout(sizes: &[usize]) -> Vec<(usize, usize)> {
-    let mut end = 0usize;
-    sizes
-        .iter()
-        .map(|&size| {
-            let alignment = match size {
-                0 => 1,
-                size if size.is_power_of_two() => size.min(16),
-                _ => 8,
-            };
-            let start = end.next_multiple_of(alignment);
-            end = start + size;
-            (start, size)
-        })
-        .collect()
-}
+use crate::work::Body;
 
 /// How a kernel is launched.
 pub(super) struct Shape {
@@ -45,7 +28,7 @@ impl Call {
         shape: &Shape,
         parameters: In<u64>,
         extra: In<u64>,
-    ) -> Answer<KernelCall> {
+    ) -> Answer<KernelLaunch> {
         self.check_function(function)?;
         let known = self.functions.get(function)?;
         let name = known.name.clone();
@@ -63,11 +46,11 @@ impl Call {
         if !fits {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        let registered = callback::registered(&name);
+        let registered = kernel::registered(&name);
         let mut bytes = Vec::new();
         let mut offsets = Vec::new();
         if let Some(registered) = &registered {
-            let layout = layout(registered.sizes());
+            let layout = registered.parameters();
             offsets.extend(layout.iter().map(|(start, _)| *start));
             if !extra.is_null() {
                 bytes = read_buffer(extra)?;
@@ -83,7 +66,7 @@ impl Call {
                 }
             }
         }
-        Ok(KernelCall {
+        Ok(KernelLaunch {
             name,
             function: registered,
             grid: shape.grid,

@@ -4,12 +4,13 @@ use std::ffi::{c_int, c_uint};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{Out, entry};
-use crate::call::{Call, Rules};
+use super::argument::Out;
+use super::entry;
 use crate::memory::BlockKind;
 use crate::report::ReportKind;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
-use crate::work::{Body, Place};
+use crate::work::{Body, Location};
 
 const UNSAFE: Rules = Rules::CONTEXT.unsafe_in_capture();
 
@@ -66,8 +67,8 @@ entry! {
             Some(_) => return fail(CUresult::CUDA_ERROR_INVALID_VALUE),
             None => {}
         }
-        let (site, disputed) = (call.site.clone(), call.injected);
-        call.free_now(pointer, &site, disputed)
+        let (site, injected) = (call.site.clone(), call.injected);
+        call.free_now(pointer, &site, injected)
     }
 }
 
@@ -111,9 +112,9 @@ impl Call {
             .memory
             .block(id)
             .map_or(0..0, |block| block.start..block.end());
-        let touches = |place: &Place| match place {
-            Place::Address(address) => range.contains(address),
-            Place::Staged(_) => false,
+        let touches = |place: &Location| match place {
+            Location::Address(address) => range.contains(address),
+            Location::Staged(_) => false,
         };
         let pending = self
             .queues
@@ -148,8 +149,8 @@ entry! {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         call.report_busy_host_memory(pointer);
-        let (site, disputed) = (call.site.clone(), call.injected);
-        call.free_now(pointer, &site, disputed)
+        let (site, injected) = (call.site.clone(), call.injected);
+        call.free_now(pointer, &site, injected)
     }
 }
 
@@ -275,8 +276,8 @@ entry! {
             return Ok(());
         }
         call.no_memory_nodes(stream)?;
-        let (site, disputed) = (call.site.clone(), call.injected);
-        call.free_in_order(pointer, stream, &site, disputed)
+        let (site, injected) = (call.site.clone(), call.injected);
+        call.free_in_order(pointer, stream, &site, injected)
     }
 }
 

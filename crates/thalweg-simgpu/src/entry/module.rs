@@ -5,48 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{In, Out, Text, entry};
-use crate::call::{Call, Rules};
-use crate::callback;
-use crate::driver::Driver;
-use crate::module::{Function, Module, parse_image, parse_ptx};
-use crate::report::Site;
+use super::argument::{In, Out, Text};
+use super::entry;
+use crate::kernel;
+use crate::objects::{MAX_SHARED, Module, parse_image, parse_ptx};
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
-
-impl Driver {
-    /// Ends a module, its functions and its variables.
-    pub(crate) fn unload(&mut self, handle: u64, site: &Arc<Site>) -> Answer {
-        let module = self.modules.remove(handle)?;
-        for function in module.functions.values() {
-            self.functions.remove(*function)?;
-        }
-        for (address, _) in module.globals.values() {
-            if self.memory.starting_at(*address).is_some() {
-                self.free_now(*address, site, false)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The handle of a module's kernel.
-    fn function(&mut self, module: u64, name: &str) -> Answer<u64> {
-        let known = self.modules.get(module)?;
-        if let Some(handle) = known.functions.get(name) {
-            return Ok(*handle);
-        }
-        if !known.has(name) {
-            return fail(CUresult::CUDA_ERROR_NOT_FOUND);
-        }
-        let name: Arc<str> = name.into();
-        let handle = self.functions.insert(Function {
-            name: name.clone(),
-            module,
-            attributes: Default::default(),
-        });
-        self.modules.get_mut(module)?.functions.insert(name, handle);
-        Ok(handle)
-    }
-}
 
 /// What an image holds, if it is text: for the stand-in, or PTX. `None` is code for real devices.
 fn read_image(image: In<u8>) -> Answer<Option<String>> {
@@ -68,7 +32,7 @@ impl Call {
         } else {
             self.context()?
         };
-        let context = self.owner(context);
+        let context = self.owning_context(context);
         let text = read_image(image)?;
         let Some(text) = text else {
             return Ok(self.modules.insert(Module::new(context, None, library)));
@@ -92,7 +56,7 @@ impl Call {
             Ok(_) => Ok(()),
             Err(why) => {
                 let site = self.site.clone();
-                Err(self.missing("module", module, why, &site))
+                Err(self.report_invalid_handle("module", module, why, &site))
             }
         }
     }
@@ -102,7 +66,7 @@ impl Call {
             Ok(_) => Ok(()),
             Err(why) => {
                 let site = self.site.clone();
-                Err(self.missing("kernel", function, why, &site))
+                Err(self.report_invalid_handle("kernel", function, why, &site))
             }
         }
     }
@@ -324,10 +288,10 @@ fn parameter(
 ) -> Answer {
     call.check_function(function)?;
     let name = call.functions.get(function)?.name.clone();
-    let Some(known) = callback::registered(&name) else {
+    let Some(known) = kernel::registered(&name) else {
         return fail(CUresult::CUDA_ERROR_NOT_SUPPORTED);
     };
-    match super::launch::layout(known.sizes()).get(index) {
+    match known.parameters().get(index) {
         Some((start, len)) => {
             offset.set(*start)?;
             size.set_if_wanted(*len);
@@ -353,9 +317,6 @@ entry! {
 
 /// The largest dynamic shared memory that a kernel may ask to have.
 const SHARED_OPT_IN: c_int = 227 << 10;
-
-/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
-pub(super) const MAX_SHARED: c_int = 8;
 
 fn attribute(call: &mut Call, value: Out<c_int>, attribute: c_int, function: u64) -> Answer {
     call.check_function(function)?;

@@ -4,9 +4,10 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{In, Out, entry};
-use crate::call::{Call, Rules};
+use super::argument::{In, Out};
+use super::entry;
 use crate::memory::BlockKind;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
 impl Call {

@@ -4,10 +4,11 @@ use std::ffi::{c_int, c_void};
 
 use cudarc::driver::sys::{CUmemPoolProps, CUresult};
 
-use super::{In, Out, entry};
-use crate::call::Rules;
+use super::argument::{In, Out};
+use super::entry;
 use crate::memory::Pool;
 use crate::report::ReportKind;
+use crate::simulator::Rules;
 use crate::status::fail;
 
 entry! {
@@ -65,7 +66,7 @@ entry! {
             Ok(_) => call.destroy_pool(pool),
             Err(why) => {
                 let site = call.site.clone();
-                Err(call.missing("pool", pool, why, &site))
+                Err(call.report_invalid_handle("pool", pool, why, &site))
             }
         }
     }

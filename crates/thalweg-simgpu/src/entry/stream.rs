@@ -4,12 +4,13 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{Out, entry};
-use crate::call::{Call, Rules};
+use super::argument::Out;
+use super::entry;
 use crate::callback::HostFunction;
+use crate::objects::StreamKind;
 use crate::report::ReportKind;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
-use crate::stream::StreamKind;
 use crate::work::Body;
 
 const WAITS: Rules = Rules::CONTEXT.unsafe_in_capture();

@@ -5,9 +5,10 @@ use std::ptr;
 
 use cudarc::driver::sys::CUresult;
 
-use super::{Out, Text, entry};
-use crate::call::{Call, Rules};
+use super::argument::{Out, Text};
+use super::entry;
 use crate::report::ReportKind;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
 /// Functions whose variants have other arguments: since which version of CUDA the name means

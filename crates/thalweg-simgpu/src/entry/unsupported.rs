@@ -1,7 +1,7 @@
 //! Functions that the driver has and the stand-in has not. They say so when they are called.
 
 use super::entry;
-use crate::call::Rules;
+use crate::simulator::Rules;
 
 macro_rules! unsupported {
     ($($name:ident)*) => {$(

@@ -4,10 +4,11 @@ use std::ffi::{c_uint, c_void};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{Out, entry};
-use crate::call::{Call, Rules};
+use super::argument::Out;
+use super::entry;
+use crate::objects::{Destroy, UserObject};
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
-use crate::user_object::{Destroy, UserObject};
 
 /// The flag that creating one must have, and the one that moves references to a graph.
 const ONE: c_uint = 1;
@@ -21,7 +22,7 @@ impl Call {
         known.count -= count;
         if known.count == 0 {
             let object = self.user_objects.remove(object)?;
-            self.give_up(vec![object.kept], None);
+            self.release_references(vec![object.kept], None);
         }
         Ok(())
     }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::clock::{Clock, Point};
+use crate::clock::{Clock, Epoch};
 use crate::report::Site;
 
 /// One access, for as long as something later may conflict with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
-    pub(crate) point: Point,
+    pub(crate) epoch: Epoch,
     pub(crate) site: Arc<Site>,
 }
 
@@ -46,7 +46,7 @@ impl History {
         self.fill_gaps(&range);
         let mut conflict = None;
         for (_, segment) in self.segments.range_mut(range) {
-            let unknown = |access: &&Access| !clock.knows(access.point);
+            let unknown = |access: &&Access| !clock.knows(access.epoch);
             if conflict.is_none() {
                 conflict = segment.write.iter().find(unknown).cloned();
             }
@@ -59,7 +59,7 @@ impl History {
             } else {
                 segment
                     .reads
-                    .retain(|read| read.point.slot != by.point.slot);
+                    .retain(|read| read.epoch.slot != by.epoch.slot);
                 segment.reads.push(by.clone());
             }
         }
@@ -75,7 +75,7 @@ impl History {
             .filter(|(_, segment)| segment.end > range.start)
             .chain(inside)
             .flat_map(|(_, segment)| segment.write.iter().chain(&segment.reads))
-            .find(|access| !clock.knows(access.point))
+            .find(|access| !clock.knows(access.epoch))
             .cloned()
     }
 
@@ -120,21 +120,21 @@ impl History {
 mod tests {
     use super::*;
 
-    fn access(slot: usize, epoch: u64) -> Access {
+    fn access(slot: usize, count: u64) -> Access {
         Access {
-            point: Point { slot, epoch },
+            epoch: Epoch { slot, count },
             site: Arc::new(Site {
-                name: format!("kernel{epoch}").into(),
+                name: format!("kernel{count}").into(),
                 stream: format!("stream{slot}").into(),
-                sequence: epoch,
+                sequence: count,
             }),
         }
     }
 
     fn clock(points: &[(usize, u64)]) -> Clock {
         let mut clock = Clock::default();
-        for &(slot, epoch) in points {
-            clock.set(slot, epoch);
+        for &(slot, count) in points {
+            clock.set(slot, count);
         }
         clock
     }
@@ -147,7 +147,7 @@ mod tests {
         let apart = history.access(100..200, false, &access(2, 1), &clock(&[(2, 1)]));
         assert!(apart.is_none());
         let overlap = history.access(99..101, false, &access(2, 2), &clock(&[(2, 2)]));
-        assert_eq!(overlap.map(|access| access.point.slot), Some(1));
+        assert_eq!(overlap.map(|access| access.epoch.slot), Some(1));
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
         );
         let knows_one = clock(&[(1, 1), (3, 1)]);
         let conflict = history.access(0..8, true, &access(3, 1), &knows_one);
-        assert_eq!(conflict.map(|access| access.point.slot), Some(2));
+        assert_eq!(conflict.map(|access| access.epoch.slot), Some(2));
         // Everything before is covered by that write.
         let knows_write = clock(&[(3, 1), (4, 1)]);
         assert!(

@@ -15,7 +15,7 @@ use cudarc::driver::sys::CUresult;
 
 pub(crate) use arena::{Arena, FREED, FRESH};
 pub(crate) use history::{Access, History};
-pub(crate) use pages::{Mapping, Span};
+pub(crate) use pages::{Mapping, Span, pageable};
 pub(crate) use pool::{Cached, Pool};
 
 use crate::clock::Clock;
@@ -68,11 +68,11 @@ struct Dead {
     len: u64,
     freed: Arc<Site>,
     /// The call that freed it was made to fail, so whoever frees it once more is right.
-    disputed: bool,
+    injected: bool,
 }
 
 /// Who wants to touch memory.
-pub(crate) struct Toucher<'a> {
+pub(crate) struct Accessor<'a> {
     pub(crate) access: Access,
     pub(crate) clock: &'a Clock,
 }
@@ -119,7 +119,7 @@ impl Memory {
     }
 
     /// Makes an allocation exist for work that runs from now on.
-    pub(crate) fn bring_to_life(&mut self, id: BlockId) {
+    pub(crate) fn begin_lifetime(&mut self, id: BlockId) {
         let Some(block) = self.blocks.get(&id) else {
             return;
         };
@@ -159,11 +159,11 @@ impl Memory {
     ///
     /// # Errors
     /// The address of no allocation is reported, unless a call that was made to fail freed it.
-    pub(crate) fn forget_known(
+    pub(crate) fn free_known(
         &mut self,
         address: u64,
         by: &Arc<Site>,
-        disputed: bool,
+        injected: bool,
         reports: &mut Reports,
     ) -> Result<Option<BlockId>, CUresult> {
         if let Some(id) = self.known.remove(&address) {
@@ -173,14 +173,14 @@ impl Memory {
                 Dead {
                     len,
                     freed: by.clone(),
-                    disputed,
+                    injected,
                 },
             );
             return Ok(Some(id));
         }
         match self.dead_known.get_mut(&address) {
-            Some(dead) if dead.disputed => {
-                dead.disputed = false;
+            Some(dead) if dead.injected => {
+                dead.injected = false;
                 return Ok(None);
             }
             Some(dead) => reports.add(
@@ -199,7 +199,7 @@ impl Memory {
 
     /// Ends an allocation for work that runs from now on. Device memory of no pool goes back to
     /// its device. While work is `busy`, nothing is unmapped.
-    pub(crate) fn bury(&mut self, id: BlockId, by: &Arc<Site>, busy: bool) {
+    pub(crate) fn end_lifetime(&mut self, id: BlockId, by: &Arc<Site>, busy: bool) {
         let Some(block) = self.blocks.remove(&id) else {
             return;
         };
@@ -212,7 +212,7 @@ impl Memory {
         let dead = Dead {
             len: block.len,
             freed: by.clone(),
-            disputed: false,
+            injected: false,
         };
         match block.kind {
             BlockKind::Device { device, pool, .. } => {
@@ -256,12 +256,12 @@ impl Memory {
     /// # Errors
     /// If there is no such memory, or it was never there. Memory that is gone is reported, but
     /// its bytes are given where they still exist.
-    pub(crate) fn touch(
+    pub(crate) fn check_access(
         &mut self,
         address: u64,
         len: u64,
         write: bool,
-        by: &Toucher<'_>,
+        by: &Accessor<'_>,
         reports: &mut Reports,
     ) -> Result<Span, CUresult> {
         let site = &by.access.site;
@@ -288,8 +288,8 @@ impl Memory {
                 .history
                 .access(start..start + len, write, &by.access, by.clock);
             if let Some(other) = conflict {
-                let host = by.access.point.slot == crate::clock::HOST
-                    || other.point.slot == crate::clock::HOST;
+                let host = by.access.epoch.slot == crate::clock::HOST
+                    || other.epoch.slot == crate::clock::HOST;
                 reports.add(
                     if host {
                         ReportKind::HostRace
@@ -359,7 +359,7 @@ impl Memory {
     }
 
     /// Records that something touched all of an allocation, and gives what it conflicts with.
-    pub(crate) fn touch_whole(&mut self, id: BlockId, by: &Toucher<'_>) -> Option<Access> {
+    pub(crate) fn access_block(&mut self, id: BlockId, by: &Accessor<'_>) -> Option<Access> {
         let block = self.blocks.get_mut(&id)?;
         block
             .history

@@ -82,6 +82,13 @@ impl Span {
     }
 }
 
+/// Memory of the host that is not pinned.
+pub(crate) fn pageable(address: u64, len: u64) -> Span {
+    // SAFETY: a caller of the driver named it in a copy, and so promised that it is there and
+    // stays until the copy is complete.
+    unsafe { Span::of_caller(address, len as usize) }
+}
+
 /// Anonymous memory that is given back when this is dropped.
 pub(crate) struct Mapping(Span);
 

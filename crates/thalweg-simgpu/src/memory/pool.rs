@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::arena::Arena;
-use crate::clock::{Clock, Point};
+use crate::clock::{Clock, Epoch};
 
 /// Memory that was freed in a stream's order and that the pool still has.
 #[derive(Clone)]
@@ -11,7 +11,7 @@ pub(crate) struct Cached {
     pub(crate) start: u64,
     pub(crate) reserved: u64,
     /// The work that frees it, which need not have run.
-    pub(crate) freed: Point,
+    pub(crate) freed: Epoch,
 }
 
 /// A pool of one device.
@@ -57,7 +57,7 @@ impl Pool {
         &mut self,
         len: u64,
         clock: &Clock,
-        done: impl Fn(Point) -> bool,
+        done: impl Fn(Epoch) -> bool,
     ) -> Option<Cached> {
         let len = Arena::rounded(len)?;
         let index = self.cached.iter().rposition(|cached| {
@@ -78,7 +78,7 @@ impl Pool {
     }
 
     /// Takes out what may go back to the device so that at most `keep` bytes stay reserved.
-    pub(crate) fn trim(&mut self, keep: u64, done: impl Fn(Point) -> bool) -> Vec<Cached> {
+    pub(crate) fn trim(&mut self, keep: u64, done: impl Fn(Epoch) -> bool) -> Vec<Cached> {
         let mut out = Vec::new();
         let mut index = 0;
         while self.reserved > keep && index < self.cached.len() {

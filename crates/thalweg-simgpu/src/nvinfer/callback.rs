@@ -1,9 +1,10 @@
 //! Calling objects that the caller made, through their virtual tables.
 
 use std::ffi::{CString, c_char, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::dims::Dims;
-use super::version::TensorRt;
+use crate::config::TensorRt;
 
 /// `nvinfer1::ILogger::Severity`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,12 @@ pub(super) fn count_recorder(recorder: usize, up: bool) {
         let count: unsafe extern "C" fn(usize) -> i32 = slot(recorder, if up { 10 } else { 11 });
         count(recorder);
     }
+}
+
+/// Replaces a recorder of errors.
+pub(super) fn exchange_recorder(current: &AtomicUsize, recorder: usize) {
+    count_recorder(recorder, true);
+    count_recorder(current.swap(recorder, Ordering::Relaxed), false);
 }
 
 /// `IStreamReader::read`, and `IStreamReaderV2::read` with a stream.

@@ -6,9 +6,12 @@
 
 mod callback;
 #[forbid(unsafe_code)]
+mod class;
+#[forbid(unsafe_code)]
 mod compute;
 mod context;
-mod device;
+#[forbid(unsafe_code)]
+mod deserialize;
 #[forbid(unsafe_code)]
 mod dims;
 #[forbid(unsafe_code)]
@@ -16,34 +19,34 @@ mod dtype;
 mod engine;
 #[forbid(unsafe_code)]
 mod enqueue;
-mod execute;
 #[forbid(unsafe_code)]
-mod layout;
+mod error;
+#[forbid(unsafe_code)]
+mod kernels;
+mod lifecycle;
+mod memory;
+mod method;
+mod methods;
 mod missing;
 mod object;
 #[forbid(unsafe_code)]
-mod refusal;
 mod runtime;
+mod settings;
 #[forbid(unsafe_code)]
 mod shape;
-mod small;
 #[forbid(unsafe_code)]
 mod spec;
-#[forbid(unsafe_code)]
-mod version;
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 pub use dtype::DType;
-pub(crate) use object::Alive;
-pub(crate) use runtime::NO_OBJECT;
+pub(crate) use methods::NO_OBJECT;
 pub use spec::{Compute, Dim, EngineSpec, ProfileSpec, TensorSpec};
-pub use version::{TensorRt, Variant};
 
-use crate::report::ReportKind;
-use crate::worker::SHARED;
+pub use crate::config::{TensorRt, Variant};
+use crate::interface::{ReportKind, machine, report};
 
 /// Makes a runtime, for a caller that was built for a version.
 ///
@@ -56,42 +59,42 @@ pub(crate) unsafe extern "C" fn createInferRuntime_INTERNAL(
     version: i32,
 ) -> *mut c_void {
     let made = catch_unwind(AssertUnwindSafe(|| {
-        runtime::create(logger as usize, version)
+        methods::create_runtime(logger as usize, version)
     }));
     made.unwrap_or(0) as *mut c_void
 }
 
-/// The version that is played.
-fn played() -> TensorRt {
-    SHARED.lock().config.tensorrt
+/// The version that is emulated.
+fn emulated() -> TensorRt {
+    machine().tensorrt
 }
 
 /// Major, minor and patch number in one.
 #[allow(non_snake_case, reason = "the name is TensorRT's")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn getInferLibVersion() -> i32 {
-    played().number()
+    emulated().number()
 }
 
 /// The major number.
 #[allow(non_snake_case, reason = "the name is TensorRT's")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn getInferLibMajorVersion() -> i32 {
-    played().major
+    emulated().major
 }
 
 /// The minor number.
 #[allow(non_snake_case, reason = "the name is TensorRT's")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn getInferLibMinorVersion() -> i32 {
-    played().minor
+    emulated().minor
 }
 
 /// The patch number.
 #[allow(non_snake_case, reason = "the name is TensorRT's")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn getInferLibPatchVersion() -> i32 {
-    played().patch
+    emulated().patch
 }
 
 /// The number of the build.
@@ -109,7 +112,7 @@ macro_rules! unmodelled {
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $name() -> *mut c_void {
             let message = concat!(stringify!($name), " is not in the stand-in").to_owned();
-            object::report(ReportKind::Unsupported, message, Vec::new());
+            report(ReportKind::Unsupported, message, Vec::new());
             ptr::null_mut()
         }
     )*};

@@ -90,7 +90,7 @@ impl TensorRt {
 
     /// The version whose classes the library's objects have. TensorRT for RTX counts on its own;
     /// its public interface is that of the 10.x of its time.
-    pub(super) fn layout(self) -> (i32, i32) {
+    pub(crate) fn layout(self) -> (i32, i32) {
         match self.kind {
             Variant::Rtx => (10, 12 + self.minor.clamp(0, 4)),
             _ => (self.major, self.minor),
@@ -98,7 +98,7 @@ impl TensorRt {
     }
 
     /// The version of the format of engines: some number that differs where versions do.
-    pub(super) fn serialization(version: (i32, i32, i32)) -> i32 {
+    pub(crate) fn serialization(version: (i32, i32, i32)) -> i32 {
         let (major, minor, _) = version;
         match major {
             10 => 233 + minor,

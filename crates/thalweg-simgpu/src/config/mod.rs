@@ -1,9 +1,10 @@
 //! What kind of machine is simulated.
 
+mod tensorrt;
+
 use serde::{Deserialize, Serialize};
 
-use crate::nvinfer::TensorRt;
-use crate::schedule::Mode;
+pub use tensorrt::{TensorRt, Variant};
 
 /// The machine, and how it surprises.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,18 @@ pub struct Config {
     pub version: i32,
     /// The version of TensorRT that is played.
     pub tensorrt: TensorRt,
+}
+
+/// When work runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mode {
+    /// Only while the host is inside a call of the driver: a few pieces after each call, and what
+    /// a wait needs during the wait. All choices follow from the seed, so the same calls of one
+    /// thread give the same order. Nothing runs while the host calls nothing.
+    #[default]
+    Seeded,
+    /// As soon as it may, oldest first, while the host goes on. For benchmarks and stress.
+    Free,
 }
 
 impl Default for Config {

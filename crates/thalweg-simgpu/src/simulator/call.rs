@@ -1,32 +1,16 @@
 //! What every call of the driver does before, after, and while it waits.
 
-use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, MutexGuard};
 
 use cudarc::driver::sys::CUresult;
 
+use super::SIMULATOR;
 use crate::callback;
-use crate::clock::Clock;
 use crate::driver::Driver;
-use crate::event::Recorded;
 use crate::report::{ReportKind, Site};
-use crate::schedule::Mode;
 use crate::status::{Answer, Status, fail};
-use crate::work::{Body, Op};
-use crate::worker::SHARED;
-
-/// How long a call that need not wait stands by a function of the host, or a kernel, that it let
-/// run: they may wait for this very thread. On a busy machine they may also just be slow, and a
-/// call that leaves them too early changes what the seed gives.
-const PATIENCE_WITH_HOST: Duration = Duration::from_millis(500);
-const PATIENCE_WITH_KERNEL: Duration = Duration::from_secs(5);
-
-/// How long a wait stands by without looking.
-const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What a function of the driver needs and is.
 #[derive(Clone, Copy)]
@@ -72,30 +56,9 @@ impl Rules {
     }
 }
 
-/// What a thread of the host has.
-struct Thread {
-    /// Names the thread.
-    key: u64,
-    generation: u64,
-    /// The current contexts; the last is in force.
-    contexts: Vec<u64>,
-    capture_mode: u32,
-}
-
-static THREADS: AtomicU64 = AtomicU64::new(1);
-
-thread_local! {
-    static THREAD: RefCell<Thread> = RefCell::new(Thread {
-        key: THREADS.fetch_add(1, Ordering::Relaxed),
-        generation: 0,
-        contexts: Vec::new(),
-        capture_mode: 0,
-    });
-}
-
 /// A call of the driver, which has the state of everything while it does not wait.
 pub(crate) struct Call {
-    driver: Option<MutexGuard<'static, Driver>>,
+    pub(super) driver: Option<MutexGuard<'static, Driver>>,
     /// The function, and the number of the call.
     pub(crate) site: Arc<Site>,
     /// Whether null is the thread's default stream instead of the legacy one.
@@ -143,10 +106,10 @@ fn enter_any(
     body: &mut dyn FnMut(&mut Call) -> Answer,
 ) -> Status {
     let result = catch_unwind(AssertUnwindSafe(|| {
-        SHARED.start();
-        let mut driver = SHARED.lock();
+        SIMULATOR.start();
+        let mut driver = SIMULATOR.lock();
         let site = driver.host_site(name);
-        driver.drop_given_up();
+        driver.drop_released();
         let injected = driver.faults.call(name);
         let mut call = Call {
             driver: Some(driver),
@@ -156,7 +119,7 @@ fn enter_any(
         };
         let status = call.run(rules, injected, body);
         if !rules.quiet {
-            call.let_work_run();
+            call.run_some();
         }
         status
     }));
@@ -165,14 +128,14 @@ fn enter_any(
 
 /// Does what another stand-in of this library needs of the driver, as a part of a call that it has
 /// counted.
-pub(crate) fn within<T>(
+pub(crate) fn part_of_call<T>(
     site: &Arc<Site>,
     rules: Rules,
     body: impl FnOnce(&mut Call) -> Answer<T>,
 ) -> Answer<T> {
-    SHARED.start();
-    let mut driver = SHARED.lock();
-    driver.drop_given_up();
+    SIMULATOR.start();
+    let mut driver = SIMULATOR.lock();
+    driver.drop_released();
     let mut call = Call {
         driver: Some(driver),
         site: site.clone(),
@@ -181,14 +144,14 @@ pub(crate) fn within<T>(
     };
     let result = call.check(rules).and_then(|()| body(&mut call));
     if !rules.quiet {
-        call.let_work_run();
+        call.run_some();
     }
     result
 }
 
 /// Remembers the end of all work in a stream; 0 if it is captured, or no stream.
 pub(crate) fn mark(stream: u64) -> u64 {
-    let mut driver = SHARED.lock();
+    let mut driver = SIMULATOR.lock();
     let site = driver.host_site("mark");
     let mut call = Call {
         driver: Some(driver),
@@ -227,7 +190,7 @@ impl Call {
             }
             Some(status) => status,
             None => match body(self) {
-                Ok(()) if rules.context => self.refuse_if_failed().err().unwrap_or(Status::SUCCESS),
+                Ok(()) if rules.context => self.check_device().err().unwrap_or(Status::SUCCESS),
                 Ok(()) => Status::SUCCESS,
                 Err(status) => status,
             },
@@ -246,7 +209,7 @@ impl Call {
         }
         if rules.context {
             self.context()?;
-            self.refuse_if_failed()?;
+            self.check_device()?;
         }
         if rules.unsafe_in_capture {
             self.forbid_unsafe()?;
@@ -262,7 +225,7 @@ impl Call {
 
     /// Fails with what the device of the current context has failed with. Who is told so knows that
     /// nothing on it runs any more.
-    fn refuse_if_failed(&mut self) -> Answer {
+    fn check_device(&mut self) -> Answer {
         let Some(code) = self.sticky() else {
             return Ok(());
         };
@@ -284,147 +247,19 @@ impl Call {
         self.devices[context.device].sticky
     }
 
-    fn with_thread<T>(&self, f: impl FnOnce(&mut Thread) -> T) -> T {
-        THREAD.with_borrow_mut(|thread| {
-            if thread.generation != self.generation {
-                thread.generation = self.generation;
-                thread.contexts.clear();
-                thread.capture_mode = 0;
+    /// The stream that a caller means: null, one of the default streams, or a handle.
+    pub(crate) fn stream(&mut self, handle: u64) -> Answer<u64> {
+        let thread = match handle {
+            0 if !self.per_thread => None,
+            1 => None,
+            0 | 2 => Some(self.thread()),
+            _ => {
+                let site = self.site.clone();
+                self.check_stream(handle, &site)?;
+                return Ok(handle);
             }
-            f(thread)
-        })
-    }
-
-    /// Names the thread of this call.
-    pub(crate) fn thread(&self) -> u64 {
-        self.with_thread(|thread| thread.key)
-    }
-
-    /// The thread's contexts, the one in force last.
-    pub(crate) fn with_contexts<T>(&self, f: impl FnOnce(&mut Vec<u64>) -> T) -> T {
-        self.with_thread(|thread| f(&mut thread.contexts))
-    }
-
-    pub(crate) fn capture_mode(&self) -> u32 {
-        self.with_thread(|thread| thread.capture_mode)
-    }
-
-    pub(crate) fn set_capture_mode(&self, mode: u32) {
-        self.with_thread(|thread| thread.capture_mode = mode);
-    }
-
-    /// The handle of the current context, which may be gone.
-    pub(crate) fn current(&self) -> Option<u64> {
-        self.with_contexts(|contexts| contexts.last().copied())
-            .filter(|context| *context != 0)
-    }
-
-    /// The current context.
-    ///
-    /// # Errors
-    /// If there is none, or it is gone.
-    pub(crate) fn context(&self) -> Answer<u64> {
-        let Some(context) = self.current() else {
-            return fail(CUresult::CUDA_ERROR_INVALID_CONTEXT);
         };
-        match self.contexts.get(context) {
-            Ok(_) => Ok(context),
-            Err(_) => fail(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED),
-        }
-    }
-
-    /// The device of the current context.
-    pub(crate) fn device(&self) -> Answer<usize> {
-        Ok(self.contexts.get(self.context()?)?.device)
-    }
-
-    /// Stands still until all of some work is done, running it in the meantime; the host knows
-    /// it afterwards.
-    pub(crate) fn wait_for(&mut self, work: &[Recorded]) {
-        let mut clock = Clock::default();
-        for recorded in work {
-            clock.join(&recorded.clock);
-        }
-        let done = |driver: &Driver| work.iter().all(|r| driver.is_done(r.point));
-        if !done(self) {
-            self.waits += 1;
-        }
-        while !done(self) {
-            match self.config.mode {
-                Mode::Seeded => match self.claim(Some(&clock)) {
-                    Some(op) => self.let_run(op),
-                    // Either this wait keeps to what it needs, and another try will not, or all
-                    // that may run is running.
-                    None if self.running == 0 => {}
-                    None => self.stand_by(PATIENCE),
-                },
-                Mode::Free => {
-                    // What this very call has submitted is nobody's yet.
-                    self.let_work_run();
-                    self.stand_by(PATIENCE);
-                }
-            }
-        }
-        self.host_knows(&clock);
-        self.shrink_pools();
-    }
-
-    /// After a call: some work may run.
-    fn let_work_run(&mut self) {
-        match self.config.mode {
-            Mode::Free if self.waiting > 0 => SHARED.work.notify_one(),
-            Mode::Free => {}
-            Mode::Seeded => {
-                while self.schedule.go_on() {
-                    match self.claim(None) {
-                        Some(op) => self.let_run(op),
-                        None => return,
-                    }
-                }
-            }
-        }
-    }
-
-    /// Has a worker run what was claimed, and waits for it.
-    fn let_run(&mut self, op: Op) {
-        let point = op.point;
-        if op.body.is_instant() {
-            let driver = self.driver.take().expect("no wait is inside another");
-            self.driver = Some(SHARED.run(driver, &op));
-            SHARED.changed.notify_all();
-            return;
-        }
-        let patience = match op.body {
-            Body::Host(_) => PATIENCE_WITH_HOST,
-            Body::Kernel(_) => PATIENCE_WITH_KERNEL,
-            _ => Duration::MAX,
-        };
-        self.jobs.push_back(op);
-        SHARED.work.notify_one();
-        let start = Instant::now();
-        while !self.is_done(point) && start.elapsed() < patience {
-            self.stand_by(PATIENCE);
-        }
-    }
-
-    /// Gives the state to others until something changes.
-    fn stand_by(&mut self, patience: Duration) {
-        let driver = self.driver.take().expect("no wait is inside another");
-        let (driver, _) = SHARED
-            .changed
-            .wait_timeout(driver, patience)
-            .unwrap_or_else(PoisonError::into_inner);
-        self.driver = Some(driver);
-    }
-
-    /// Whether a piece of work is done; if so, the host knows it from now on.
-    pub(crate) fn poll(&mut self, work: &[Recorded]) -> bool {
-        let done = work.iter().all(|recorded| self.is_done(recorded.point));
-        if done {
-            for recorded in work {
-                self.host_knows(&recorded.clock);
-            }
-        }
-        done
+        let context = self.context()?;
+        self.default_stream(context, thread)
     }
 }

@@ -1,37 +1,15 @@
-//! Streams that record instead of run.
+//! Stream captures: what they forbid, and the nodes that they add to graphs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUresult;
 
-use crate::driver::Driver;
-use crate::event::Captured;
-use crate::graph::{Graph, Node};
+use super::Driver;
+use crate::objects::{Capture, Captured, GLOBAL, Graph, Node, RELAXED, StreamKind};
 use crate::report::Site;
 use crate::status::{Answer, fail};
-use crate::stream::StreamKind;
 use crate::work::Body;
-
-/// `CU_STREAM_CAPTURE_MODE_GLOBAL`: no thread may do what is unsafe.
-pub(crate) const GLOBAL: u32 = 0;
-/// `CU_STREAM_CAPTURE_MODE_RELAXED`: everybody may.
-pub(crate) const RELAXED: u32 = 2;
-
-/// A capture that has begun and not ended.
-pub(crate) struct Capture {
-    pub(crate) id: u64,
-    /// The graph that grows.
-    pub(crate) graph: u64,
-    /// The stream in which it began, and must end.
-    origin: u64,
-    mode: u32,
-    thread: u64,
-    /// For each stream that takes part: the nodes that its next one depends on.
-    streams: BTreeMap<u64, Vec<usize>>,
-    pub(crate) invalid: bool,
-    pub(crate) site: Arc<Site>,
-}
 
 impl Driver {
     /// Fails if an unsafe call may not be made now, and then breaks the captures that forbid it.
@@ -200,13 +178,18 @@ impl Driver {
     }
 
     /// What a stream's next node depends on.
-    pub(crate) fn frontier(&self, capture: usize, stream: u64) -> Vec<usize> {
+    pub(crate) fn capture_dependencies(&self, capture: usize, stream: u64) -> Vec<usize> {
         let frontier = self.captures[capture].streams.get(&stream);
         frontier.cloned().unwrap_or_default()
     }
 
     /// Sets what a stream's next node depends on; the stream takes part from now on.
-    pub(crate) fn set_frontier(&mut self, capture: usize, stream: u64, nodes: Vec<usize>) {
+    pub(crate) fn set_capture_dependencies(
+        &mut self,
+        capture: usize,
+        stream: u64,
+        nodes: Vec<usize>,
+    ) {
         let id = self.captures[capture].id;
         if let Ok(stream) = self.streams.get_mut(stream) {
             stream.capture = Some(id);
@@ -222,7 +205,7 @@ impl Driver {
         name: &str,
         body: Body,
     ) -> Answer {
-        let after = self.frontier(capture, stream);
+        let after = self.capture_dependencies(capture, stream);
         let device = self.streams.get(stream)?.device;
         let graph = self.captures[capture].graph;
         let node = Node {
@@ -232,7 +215,7 @@ impl Driver {
             device,
         };
         let index = self.graphs.get_mut(graph)?.add(node);
-        self.set_frontier(capture, stream, vec![index]);
+        self.set_capture_dependencies(capture, stream, vec![index]);
         Ok(())
     }
 
@@ -257,13 +240,13 @@ impl Driver {
             self.captures[capture].invalid = true;
             return fail(CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
         }
-        let mut nodes = self.frontier(capture, stream);
+        let mut nodes = self.capture_dependencies(capture, stream);
         for node in &event.nodes {
             if !nodes.contains(node) {
                 nodes.push(*node);
             }
         }
-        self.set_frontier(capture, stream, nodes);
+        self.set_capture_dependencies(capture, stream, nodes);
         Ok(())
     }
 }

@@ -6,22 +6,18 @@
 //! between is found out, by the order of accesses and by the numbers: the outputs are poison then.
 
 use std::collections::BTreeMap;
-use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::compute::{Computation, Values};
-use super::object::report;
 use super::spec::{Compute, EngineSpec, TensorSpec};
-use crate::abi::LaunchView;
-use crate::callback::KernelFunction;
-use crate::report::{ReportKind, Site};
+use crate::interface::{DeviceMemory, ReportKind, Site, report};
 
 /// Of outputs that somebody spoiled.
 const POISON: u8 = 0xff;
 
 /// The context behind the kernels, which may be gone when they run.
 #[derive(Default)]
-pub(super) struct Life {
+pub(super) struct ContextLifetime {
     /// The call that destroyed it.
     pub(super) destroyed: Mutex<Option<Arc<Site>>>,
 }
@@ -29,7 +25,7 @@ pub(super) struct Life {
 /// All that the kernels of one enqueue know.
 pub(super) struct Plan {
     pub(super) spec: Arc<EngineSpec>,
-    pub(super) life: Arc<Life>,
+    pub(super) lifetime: Arc<ContextLifetime>,
     pub(super) label: String,
     /// The shapes of all tensors; of those that depend on data, with -1.
     pub(super) shapes: BTreeMap<String, Vec<i64>>,
@@ -39,7 +35,7 @@ pub(super) struct Plan {
     pub(super) scratch: (u64, u64),
     pub(super) weights: (u64, u64),
     /// What the context has on the device, which changes with its profile.
-    pub(super) own: (u64, u64),
+    pub(super) profile_memory: (u64, u64),
     /// The profile that it must be of, if it was ever changed.
     pub(super) profile: Option<u8>,
     /// Tells the pattern of this enqueue from those of others.
@@ -62,86 +58,26 @@ pub(super) enum Step {
     End(u64),
 }
 
-struct Kernel {
-    plan: Arc<Plan>,
-    step: Step,
-}
-
-/// A kernel of an enqueue, for the driver's queue.
-pub(super) fn kernel(plan: &Arc<Plan>, step: Step) -> KernelFunction {
-    let kernel = Box::new(Kernel {
-        plan: plan.clone(),
-        step,
-    });
-    let user = Box::into_raw(kernel).cast();
-    KernelFunction::new(run, user, Some(release), Vec::new())
-}
-
-unsafe extern "C" fn run(user: *mut c_void, view: *const LaunchView) -> i32 {
-    // SAFETY: `user` is what `kernel` made, and the view lives during the call.
-    let (kernel, view) = unsafe { (&*user.cast::<Kernel>(), &*view) };
-    match kernel.plan.run(kernel.step, &Device { view }) {
-        Ok(()) => 0,
-        Err(why) => {
-            eprintln!("{} {:?}: {why}", kernel.plan.label, kernel.step);
-            1
-        }
-    }
-}
-
-unsafe extern "C" fn release(user: *mut c_void) {
-    // SAFETY: it is what `kernel` made, and this is called once.
-    drop(unsafe { Box::from_raw(user.cast::<Kernel>()) });
-}
-
-/// The memory of the device, as a kernel reaches it: by copies, since what an engine writes may be
-/// what it read.
-struct Device<'a> {
-    view: &'a LaunchView,
-}
-
-impl Device<'_> {
-    fn access(&self, address: u64, len: usize, write: bool) -> Result<*mut u8, String> {
-        // SAFETY: the view is good while the kernel runs.
-        let start =
-            unsafe { (self.view.access)(self.view.running, address, len, u32::from(write)) };
-        if start.is_null() {
-            return Err(format!("cannot reach {len} bytes at {address:#x}"));
-        }
-        Ok(start)
-    }
-
-    fn load(&self, address: u64, len: u64) -> Result<Vec<u8>, String> {
-        if len == 0 {
-            return Ok(Vec::new());
-        }
-        let start = self.access(address, len as usize, false)?;
-        let mut bytes = vec![0; len as usize];
-        // SAFETY: there are as many bytes, and nobody else holds a reference to them.
-        unsafe { start.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
-        Ok(bytes)
-    }
-
-    fn store(&self, address: u64, bytes: &[u8]) -> Result<(), String> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let start = self.access(address, bytes.len(), true)?;
-        // SAFETY: as above.
-        unsafe { start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-        Ok(())
-    }
-}
-
 impl Plan {
-    fn run(&self, step: Step, device: &Device<'_>) -> Result<(), String> {
-        self.check_life(step);
+    /// Runs one kernel; false is a failure.
+    pub(super) fn run_kernel(&self, step: Step, device: &DeviceMemory<'_>) -> bool {
+        match self.run(step, device) {
+            Ok(()) => true,
+            Err(why) => {
+                eprintln!("{} {step:?}: {why}", self.label);
+                false
+            }
+        }
+    }
+
+    fn run(&self, step: Step, device: &DeviceMemory<'_>) -> Result<(), String> {
+        self.check_lifetime(step);
         match step {
             Step::Begin => {
-                let own = device.load(self.own.0, self.own.1)?;
+                let bytes = device.read(self.profile_memory.0, self.profile_memory.1)?;
                 if self
                     .profile
-                    .is_some_and(|it| own.iter().any(|byte| *byte != it))
+                    .is_some_and(|it| bytes.iter().any(|byte| *byte != it))
                 {
                     let message = format!(
                         "{} runs, although a switch to another profile has come only half way",
@@ -155,7 +91,7 @@ impl Plan {
                 if let Some(start) = scratch.get_mut(..8) {
                     start.copy_from_slice(&digest.to_le_bytes());
                 }
-                device.store(self.scratch.0, &scratch)
+                device.write(self.scratch.0, &scratch)
             }
             Step::Middle(generation, part, parts) => self.middle(device, generation, part, parts),
             Step::Count => {
@@ -178,9 +114,9 @@ impl Plan {
         self.shapes.get(output).is_some_and(|s| s.contains(&-1))
     }
 
-    fn check_life(&self, step: Step) {
+    fn check_lifetime(&self, step: Step) {
         let mut destroyed = self
-            .life
+            .lifetime
             .destroyed
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -206,11 +142,11 @@ impl Plan {
         })
     }
 
-    fn read_inputs(&self, device: &Device<'_>) -> Result<BTreeMap<String, Vec<u8>>, String> {
+    fn read_inputs(&self, device: &DeviceMemory<'_>) -> Result<BTreeMap<String, Vec<u8>>, String> {
         let inputs = self.spec.tensors.iter().filter(|t| t.input && !t.on_host);
         inputs
             .map(|input| {
-                let bytes = device.load(self.address(&input.name), self.bytes(input))?;
+                let bytes = device.read(self.address(&input.name), self.bytes(input))?;
                 Ok((input.name.clone(), bytes))
             })
             .collect()
@@ -229,7 +165,7 @@ impl Plan {
 
     fn middle(
         &self,
-        device: &Device<'_>,
+        device: &DeviceMemory<'_>,
         generation: u64,
         part: u64,
         parts: u64,
@@ -242,20 +178,20 @@ impl Plan {
             return Ok(());
         }
         let address = self.scratch.0 + start;
-        let bytes = device.load(address, end - start)?;
+        let bytes = device.read(address, end - start)?;
         let fine = bytes == self.pattern(generation, start, end);
         let next = match fine {
             true => self.pattern(generation + 1, start, end),
             false => vec![POISON; bytes.len()],
         };
-        device.store(address, &next)
+        device.write(address, &next)
     }
 
-    fn end(&self, device: &Device<'_>, generation: u64) -> Result<(), String> {
+    fn end(&self, device: &DeviceMemory<'_>, generation: u64) -> Result<(), String> {
         let (start, len) = self.scratch;
-        let scratch = device.load(start, len)?;
+        let scratch = device.read(start, len)?;
         let inputs = self.read_inputs(device)?;
-        device.load(self.weights.0, self.weights.1.min(4096))?;
+        device.read(self.weights.0, self.weights.1.min(4096))?;
         let mut fine = scratch
             .get(8..)
             .is_none_or(|rest| rest == self.pattern(generation, 8, len));
@@ -269,7 +205,7 @@ impl Plan {
                 if !fine {
                     piece.fill(POISON);
                 }
-                device.store(address + offset, &piece)?;
+                device.write(address + offset, &piece)?;
             }
         }
         Ok(())

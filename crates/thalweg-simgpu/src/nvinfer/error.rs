@@ -1,28 +1,30 @@
-//! Why a method fails, and how TensorRT would say so.
+//! The errors of TensorRT's methods.
+
+use crate::interface::DriverResult;
 
 /// The result of a method.
-pub(super) type Refused<T> = Result<T, Refusal>;
+pub(super) type ApiResult<T> = Result<T, ApiError>;
 
-/// A reason to fail.
+/// The error of a method, by its `nvinfer1::ErrorCode`.
 #[derive(Debug)]
-pub(super) enum Refusal {
-    /// The caller did something wrong.
+pub(super) enum ApiError {
+    /// A misuse by the caller.
     Usage(String),
-    /// Not the right time for it.
+    /// A call at the wrong time.
     State(String),
-    /// Some memory could not be had.
+    /// An allocation that failed.
     Memory(String),
-    /// The bytes of an engine are not for this library.
+    /// The bytes of an engine that are not for this library.
     Serialization(String),
-    /// The driver failed with a code.
+    /// An error of the driver, with its code.
     Driver(String, u32),
-    /// A description of an engine said so.
+    /// An error that the description of an engine asks for.
     Internal(String),
-    /// A plan of faults said so.
+    /// An error of a plan of faults.
     Injected(u32),
 }
 
-impl Refusal {
+impl ApiError {
     /// The `nvinfer1::ErrorCode`.
     pub(super) fn code(&self) -> i32 {
         match self {
@@ -34,7 +36,7 @@ impl Refusal {
         }
     }
 
-    /// A line for the log.
+    /// The line for the log.
     pub(super) fn line(&self, class: &str, method: &str) -> String {
         let code = self.code();
         let text = match self {
@@ -50,7 +52,12 @@ impl Refusal {
     }
 }
 
-/// Fails because of what the caller did.
-pub(super) fn usage<T>(text: impl Into<String>) -> Refused<T> {
-    Err(Refusal::Usage(text.into()))
+/// Fails with a misuse by the caller.
+pub(super) fn usage<T>(text: impl Into<String>) -> ApiResult<T> {
+    Err(ApiError::Usage(text.into()))
+}
+
+/// Turns an error of the driver into one of TensorRT, which says what was being done.
+pub(super) fn driver_error<T>(result: DriverResult<T>, what: &str) -> ApiResult<T> {
+    result.map_err(|code| ApiError::Driver(what.into(), code))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::clock::{Clock, Point};
+use crate::clock::Timestamp;
 
 /// An event.
 pub(crate) struct Event {
@@ -12,18 +12,11 @@ pub(crate) struct Event {
     /// Whether it has a time.
     pub(crate) timing: bool,
     /// Where it was recorded last.
-    pub(crate) recorded: Option<Recorded>,
+    pub(crate) recorded: Option<Timestamp>,
     /// When that was reached, in milliseconds of the stand-in's own time.
     pub(crate) time: Option<f64>,
     /// Where in a capture it was recorded last, if that was in a capture.
     pub(crate) captured: Option<Captured>,
-}
-
-/// Where an event was recorded.
-#[derive(Clone)]
-pub(crate) struct Recorded {
-    pub(crate) point: Point,
-    pub(crate) clock: Arc<Clock>,
 }
 
 /// Where in a capture an event was recorded.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::CUresult;
 
-use crate::clock::{HOST, Point};
+use crate::clock::Timestamp;
+use crate::clock::{Epoch, HOST};
 use crate::driver::Driver;
-use crate::event::Recorded;
 use crate::memory::{Arena, Block, BlockId, BlockKind, Cached, History, Mapping};
 use crate::report::Site;
 use crate::status::{Answer, fail};
@@ -80,7 +80,7 @@ impl Driver {
         context: u64,
         site: &Arc<Site>,
     ) {
-        let context = self.owner(context);
+        let context = self.owning_context(context);
         let id = self.memory.add(Block {
             start,
             len,
@@ -89,7 +89,7 @@ impl Driver {
             origin: site.clone(),
             context,
         });
-        self.memory.bring_to_life(id);
+        self.memory.begin_lifetime(id);
     }
 
     /// Allocates device memory in the order of a stream that is not being captured.
@@ -104,10 +104,10 @@ impl Driver {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         let device = self.pools.get(pool)?.device;
-        let context = self.owner(self.streams.get(stream)?.context);
+        let context = self.owning_context(self.streams.get(stream)?.context);
         // Its place in the order says which freed memory it may take, and what it took says what
         // the work does.
-        let place = self.push(stream, &site.name, Body::Marker, &[])?;
+        let place = self.enqueue(stream, &site.name, Body::Marker, &[])?;
         let (start, reserved) = match self.reuse(pool, len, &place) {
             Some(cached) => (cached.start, cached.reserved),
             None => {
@@ -130,15 +130,15 @@ impl Driver {
             origin: site.clone(),
             context,
         });
-        if let Some(op) = self.queues[place.point.slot].pending.back_mut() {
+        if let Some(op) = self.queues[place.epoch.slot].pending.back_mut() {
             op.body = Body::Alloc(id);
         }
         Ok(start)
     }
 
-    fn reuse(&mut self, pool: u64, len: u64, place: &Recorded) -> Option<Cached> {
+    fn reuse(&mut self, pool: u64, len: u64, place: &Timestamp) -> Option<Cached> {
         let queues = &self.queues;
-        let done = |point: Point| queues[point.slot].completed >= point.epoch;
+        let done = |epoch: Epoch| queues[epoch.slot].completed >= epoch.count;
         let pool = self.pools.get_mut(pool).ok()?;
         pool.reuse(len, &place.clock, done)
     }
@@ -149,7 +149,7 @@ impl Driver {
         address: u64,
         stream: u64,
         site: &Arc<Site>,
-        disputed: bool,
+        injected: bool,
     ) -> Answer {
         let host = self.memory.starting_at(address);
         let host = host.and_then(|id| self.memory.block(id));
@@ -158,12 +158,12 @@ impl Driver {
         }
         let known = self
             .memory
-            .forget_known(address, site, disputed, &mut self.reports)?;
+            .free_known(address, site, injected, &mut self.reports)?;
         let Some(id) = known else {
             return Ok(());
         };
-        let freed = self.push(stream, &site.name, Body::Free(id), &[])?;
-        self.cache(id, freed.point);
+        let freed = self.enqueue(stream, &site.name, Body::Free(id), &[])?;
+        self.cache(id, freed.epoch);
         Ok(())
     }
 
@@ -171,14 +171,14 @@ impl Driver {
     pub(crate) fn return_to_pool(&mut self, id: BlockId) {
         self.cache(
             id,
-            Point {
+            Epoch {
                 slot: HOST,
-                epoch: 0,
+                count: 0,
             },
         );
     }
 
-    fn cache(&mut self, id: BlockId, freed: Point) {
+    fn cache(&mut self, id: BlockId, freed: Epoch) {
         let Some(block) = self.memory.block(id) else {
             return;
         };
@@ -236,7 +236,7 @@ impl Driver {
     /// Gives what a pool keeps above some bytes back to its device, as far as it is free.
     pub(crate) fn trim_pool(&mut self, pool: u64, keep: u64) {
         let queues = &self.queues;
-        let done = |point: Point| queues[point.slot].completed >= point.epoch;
+        let done = |epoch: Epoch| queues[epoch.slot].completed >= epoch.count;
         let Ok(pool) = self.pools.get_mut(pool) else {
             return;
         };

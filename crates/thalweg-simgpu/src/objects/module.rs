@@ -22,6 +22,9 @@ pub(crate) struct Function {
     pub(crate) attributes: BTreeMap<i32, i32>,
 }
 
+/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
+pub(crate) const MAX_SHARED: i32 = 8;
+
 /// The line that an image for the stand-in starts with. The names of its kernels follow, one a
 /// line; `name: bytes` is a variable.
 const MAGIC: &str = "simgpu";
