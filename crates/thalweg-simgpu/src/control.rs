@@ -1,5 +1,4 @@
-//! The functions by which tests control the stand-in, and through which [`Sim`](crate::Sim) talks
-//! to the library.
+//! The exported functions with which tests control the stand-ins. [`Sim`](crate::Sim) calls them.
 
 use std::ffi::c_void;
 use std::slice;
@@ -14,22 +13,22 @@ use crate::report::{Report, ReportKind};
 use crate::simulator::{self, SIMULATOR};
 use crate::work::Done;
 
-/// What a test asks for.
+/// A request of a test.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// Forget everything, and be a new machine.
+    /// Start as a new machine of a configuration.
     Reset(Config),
-    /// What the environment says.
+    /// Start as a new machine of the environment's configuration.
     ResetToEnvironment,
     Faults(Vec<Fault>),
     Reports,
-    /// The reports, and those of what is left; they are forgotten then.
+    /// Run all work, report leaks, and take all reports.
     Finish,
     CallCounts,
     Log,
     ClearLog,
     Waits,
-    /// Run everything that is enqueued.
+    /// Run all work.
     Drain,
     Used(usize),
 }
@@ -68,7 +67,7 @@ fn answer(request: Request) -> Response {
             SIMULATOR.drain();
             driver = SIMULATOR.lock();
             let site = driver.host_site("the end");
-            driver.report_leaks(0, &site);
+            driver.report_leaks(&site);
             Response::Reports(driver.reports.take())
         }
         Request::CallCounts => {
@@ -93,7 +92,7 @@ fn answer(request: Request) -> Response {
     }
 }
 
-/// Answers a request, both in JSON.
+/// Answers a request. Both are JSON.
 ///
 /// # Safety
 /// The request must be `len` readable bytes, and `reply` is called with `user` and the answer.
@@ -118,7 +117,7 @@ pub(crate) unsafe extern "C" fn simgpu_request(
     0
 }
 
-/// Defines what kernels of a name compute; without a function it forgets it.
+/// Registers the kernels of a name, or, without a function, removes them.
 /// [`RegisterKernel`](crate::abi::RegisterKernel) says what the arguments are.
 ///
 /// # Safety
@@ -149,15 +148,15 @@ pub(crate) unsafe extern "C" fn simgpu_register_kernel(
     kernel::register(&name, function);
 }
 
-/// Checks an access of the host to memory that devices reach, and gives the number of reports that
-/// it made: 0 if all is well, or if the memory is ordinary.
+/// As [`HostAccess`](crate::abi::HostAccess). The result is 0 for pageable memory.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn simgpu_host_access(address: *const c_void, len: usize, write: u32) -> u32 {
     SIMULATOR.host_access(address as u64, len, write != 0)
 }
 
-/// Sets which TensorRT is played, until the next reset: 0 for the whole library, 1 for the lean one,
-/// 2 for the dispatching one, 3 for RTX. The result is 0, or 1 if there is no such kind.
+/// Sets the version of TensorRT that is emulated, until the next reset. `kind` is 0 for the full
+/// library, 1 for the lean one, 2 for the dispatch one, 3 for RTX. Returns 0, or 1 for another
+/// kind.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn simgpu_nvinfer_version(
     major: i32,

@@ -1,9 +1,9 @@
-//! A stand-in for the CUDA driver.
+//! A stand-in for the CUDA driver, and one for TensorRT, for tests.
 //!
 //! The shared library of this package has the functions of `libcuda.so.1`. Work runs on threads of
-//! its own, in an order that follows from a seed and prefers the surprising; every access to
-//! memory is checked to be ordered after what it needs; every call can be made to fail. [`Sim`]
-//! finds the library and controls it. What it promises and what not is in `docs/simgpu.md`.
+//! its own, in an adversarial order that follows from a seed. Every access to memory is checked to
+//! be ordered after what it needs. Every call can be made to fail. [`Sim`] finds the library and
+//! controls it. `docs/simgpu.md` says what it promises.
 //!
 //! A test that uses it looks like this:
 //! ```no_run
@@ -21,9 +21,9 @@
 //! sim.assert_clean();
 //! ```
 //!
-//! The same library is a stand-in for TensorRT; [`nvinfer`] describes engines for it.
+//! The same library is a stand-in for TensorRT. [`nvinfer`] describes engines for it.
 //!
-//! It is for Linux, as is what it is a stand-in for here; elsewhere this package is empty.
+//! It is for Linux. Elsewhere this package is empty.
 #![cfg(target_os = "linux")]
 
 pub mod abi;

@@ -11,31 +11,32 @@ use crate::kernel::KernelLaunch;
 use crate::memory::{Access, Accessor, BlockId};
 use crate::report::Site;
 
-/// A piece of work in a queue.
+/// An operation in a queue: one piece of work.
 pub(crate) struct Op {
     pub(crate) epoch: Epoch,
-    /// Counts all work.
+    /// The number of the work, in the order in which all work was enqueued.
     pub(crate) number: u64,
     pub(crate) site: Arc<Site>,
-    /// Everything that happened before it, and itself.
+    /// The clock of the work.
     pub(crate) clock: Arc<Clock>,
-    /// What must be done before it may run, other than what is ahead of it in its queue.
+    /// The work that must be complete before it may run, other than what is ahead of it in its
+    /// queue.
     pub(crate) after: Vec<Epoch>,
     pub(crate) device: usize,
     pub(crate) body: Body,
 }
 
-/// What a piece of work does.
+/// The action of an operation.
 #[derive(Clone)]
 pub(crate) enum Body {
-    /// Nothing: it is only ordered.
+    /// No action: the operation is only ordered.
     Marker,
-    /// Gives an event its time.
+    /// The record of an event.
     Record {
         event: u64,
         id: u64,
     },
-    /// In a graph: waits for where an event was recorded last before the launch.
+    /// In a graph, a wait for the last record of an event before the launch.
     Wait {
         event: u64,
         id: u64,
@@ -44,7 +45,7 @@ pub(crate) enum Body {
     Fill(Fill),
     Kernel(Arc<KernelLaunch>),
     Host(HostFunction),
-    /// Memory of a pool starts or ceases to exist.
+    /// The begin and the end of an allocation of a pool.
     Alloc(BlockId),
     Free(BlockId),
 }
@@ -60,11 +61,11 @@ pub(crate) struct Copy {
     pub(crate) height: u64,
 }
 
-/// Where a copy's bytes are.
+/// The location of a copy's bytes.
 #[derive(Clone)]
 pub(crate) enum Location {
     Address(u64),
-    /// Read from the host's memory already.
+    /// A staging buffer, which was filled from pageable memory.
     Staged(Arc<Vec<u8>>),
 }
 
@@ -95,7 +96,7 @@ pub(crate) struct Fill {
     pub(crate) height: u64,
 }
 
-/// What kind of work it was.
+/// The kind of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum WorkKind {
@@ -111,23 +112,23 @@ pub enum WorkKind {
     HostToHost,
     /// Memory filled with a pattern.
     Fill,
-    /// A function of the host.
+    /// A host function.
     Host,
     /// Memory allocated or freed in the order of a stream.
     Memory,
-    /// Something that is only ordered: an event, a wait, the start or end of a graph.
+    /// An operation that is only ordered: an event, a wait, the start or end of a graph.
     Marker,
 }
 
-/// Work that has run.
+/// An entry of the log: a piece of work that has run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Done {
-    /// What it was and where it ran.
+    /// The work: its name, its stream, its number there.
     pub site: Site,
-    /// Its kind.
+    /// The kind of the work.
     pub kind: WorkKind,
-    /// How many bytes it copied or filled.
+    /// The number of bytes that it copied or filled.
     pub bytes: u64,
     /// The device.
     pub device: usize,
@@ -137,23 +138,23 @@ pub struct Done {
     pub block: [u32; 3],
 }
 
-/// The work of one stream, or of one branch of a graph, first in, first out.
+/// The queue of one stream, or of one branch of a graph: first in, first out.
 pub(crate) struct Queue {
     pub(crate) label: Arc<str>,
     pub(crate) device: usize,
     pub(crate) context: u64,
     pub(crate) pending: VecDeque<Op>,
     pub(crate) running: bool,
-    /// The number of what was enqueued last, and of what is done.
+    /// The numbers of the work that was enqueued last, and of the work that is complete.
     pub(crate) last: u64,
     pub(crate) completed: u64,
-    /// How much work there was for this label.
+    /// The number of pieces of work with this label.
     pub(crate) sequence: u64,
-    /// Everything that happens before what comes next.
+    /// The clock of the work that was enqueued last.
     pub(crate) clock: Clock,
-    /// Whether it orders itself with the legacy default stream.
+    /// True if the stream is ordered with the legacy default stream.
     pub(crate) blocking: bool,
-    /// Nobody enqueues here any more.
+    /// True if nothing is enqueued here any more.
     pub(crate) retired: bool,
 }
 
@@ -196,7 +197,7 @@ impl Op {
 }
 
 impl Body {
-    /// Whether it is work only in name, and done as soon as it may run.
+    /// Returns true for an operation that is complete as soon as it may run.
     pub(crate) fn is_instant(&self) -> bool {
         matches!(self, Self::Marker | Self::Record { .. } | Self::Wait { .. })
     }

@@ -1,4 +1,4 @@
-//! What kind of machine is simulated.
+//! The simulated machine.
 
 mod tensorrt;
 
@@ -6,43 +6,44 @@ use serde::{Deserialize, Serialize};
 
 pub use tensorrt::{TensorRt, Variant};
 
-/// The machine, and how it surprises.
+/// The configuration of the simulated machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Config {
-    /// Where every choice comes from.
+    /// The seed of all choices.
     pub seed: u64,
-    /// When work runs.
+    /// The mode in which work runs.
     pub mode: Mode,
-    /// How many devices there are.
+    /// The number of devices.
     pub devices: usize,
-    /// The memory of each, in bytes. It takes memory of this machine only where it is used.
+    /// The memory of each device, in bytes. It takes memory of this machine only where it is used.
     pub memory: u64,
-    /// How likely another piece of work runs after each call, from 0 (nothing runs before
-    /// somebody waits) to 1; by default the seed chooses that too.
+    /// The probability that another piece of work runs after each call. With 0 nothing runs before
+    /// a wait; by default it depends on the seed.
     pub eagerness: Option<f64>,
-    /// Whether devices allocate memory in the order of streams.
+    /// True if devices have memory pools (`cuMemAllocAsync`).
     pub pools: bool,
-    /// The multiprocessors of each device.
+    /// The number of multiprocessors of each device.
     pub multiprocessors: u32,
     /// The compute capability of each device.
     pub capability: (i32, i32),
-    /// The version that the driver says it has.
+    /// The version of CUDA that the driver reports.
     pub version: i32,
-    /// The version of TensorRT that is played.
+    /// The version of TensorRT that is emulated.
     pub tensorrt: TensorRt,
 }
 
-/// When work runs.
+/// The mode in which work runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
-    /// Only while the host is inside a call of the driver: a few pieces after each call, and what
-    /// a wait needs during the wait. All choices follow from the seed, so the same calls of one
-    /// thread give the same order. Nothing runs while the host calls nothing.
+    /// Work runs only during calls of the driver: some after each call, and during a wait what it
+    /// needs. All choices follow from the seed, so the same calls of one thread give the same
+    /// order.
     #[default]
     Seeded,
-    /// As soon as it may, oldest first, while the host goes on. For benchmarks and stress.
+    /// Work runs as soon as it may, the oldest first, while the host goes on. This is for
+    /// benchmarks and stress tests.
     Free,
 }
 
@@ -64,7 +65,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// One device, and a seed.
+    /// One device, with a seed.
     pub fn seeded(seed: u64) -> Self {
         Self {
             seed,
@@ -72,7 +73,7 @@ impl Config {
         }
     }
 
-    /// Work runs as soon as it may.
+    /// One device, in mode [`Free`](Mode::Free).
     pub fn free() -> Self {
         Self {
             mode: Mode::Free,
@@ -80,43 +81,43 @@ impl Config {
         }
     }
 
-    /// With so many devices.
+    /// With a number of devices.
     #[must_use]
     pub fn with_devices(mut self, devices: usize) -> Self {
         self.devices = devices;
         self
     }
 
-    /// With so much memory on each device, in bytes.
+    /// With a size of each device's memory, in bytes.
     #[must_use]
     pub fn with_memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
         self
     }
 
-    /// With devices that do not allocate memory in the order of streams.
+    /// With devices that have no memory pools.
     #[must_use]
     pub fn without_pools(mut self) -> Self {
         self.pools = false;
         self
     }
 
-    /// With a chance of so much that another piece of work runs after each call.
+    /// With a probability that another piece of work runs after each call.
     #[must_use]
     pub fn with_eagerness(mut self, eagerness: f64) -> Self {
         self.eagerness = Some(eagerness);
         self
     }
 
-    /// With this version of TensorRT.
+    /// With a version of TensorRT.
     #[must_use]
     pub fn with_tensorrt(mut self, version: TensorRt) -> Self {
         self.tensorrt = version;
         self
     }
 
-    /// What the environment says: `THALWEG_SIMGPU_SEED`, `_DEVICES`, `_MEMORY`, `_MODE`, which is
-    /// `free` or `seeded`, and `_TENSORRT`, such as `10.6.0` or `10.6.0-lean`.
+    /// The configuration in the environment: `THALWEG_SIMGPU_SEED`, `_DEVICES`, `_MEMORY`, `_MODE`
+    /// (`free` or `seeded`), and `_TENSORRT`, such as `10.6.0` or `10.6.0-lean`.
     pub fn from_environment() -> Self {
         fn number<T: std::str::FromStr>(name: &str, default: T) -> T {
             std::env::var(format!("THALWEG_SIMGPU_{name}"))

@@ -1,4 +1,4 @@
-//! Which TensorRT the stand-in plays.
+//! The version of TensorRT that is emulated.
 
 use std::fmt;
 
@@ -14,11 +14,11 @@ pub struct TensorRt {
     pub minor: i32,
     /// The patch number.
     pub patch: i32,
-    /// Which of its libraries.
+    /// The library of that version.
     pub kind: Variant,
 }
 
-/// A library of TensorRT's.
+/// A library of TensorRT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Variant {
@@ -39,7 +39,7 @@ impl Default for TensorRt {
 }
 
 impl TensorRt {
-    /// The whole library of a version.
+    /// The full library of a version.
     pub fn new(major: i32, minor: i32, patch: i32) -> Self {
         Self {
             major,
@@ -56,7 +56,7 @@ impl TensorRt {
         self
     }
 
-    /// From text such as `10.6.0` or `10.6.0-lean`.
+    /// The version in a text such as `10.6.0` or `10.6.0-lean`.
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         let (version, kind) = text.split_once('-').unwrap_or((text, ""));
         let kind = match kind {
@@ -71,7 +71,7 @@ impl TensorRt {
         Some(Self::new(next()?, next()?, next()?).variant(kind))
     }
 
-    /// From the number by which the control function knows a variant.
+    /// A version from its numbers, and the number of its library in `simgpu_nvinfer_version`.
     pub(crate) fn from_parts(major: i32, minor: i32, patch: i32, kind: u32) -> Option<Self> {
         let kind = match kind {
             0 => Variant::Full,
@@ -83,13 +83,13 @@ impl TensorRt {
         Some(Self::new(major, minor, patch).variant(kind))
     }
 
-    /// What `getInferLibVersion` gives.
+    /// The result of `getInferLibVersion`.
     pub(crate) fn number(self) -> i32 {
         self.major * 10_000 + self.minor * 100 + self.patch
     }
 
-    /// The version whose classes the library's objects have. TensorRT for RTX counts on its own;
-    /// its public interface is that of the 10.x of its time.
+    /// The version whose memory layout of classes the library has. TensorRT for RTX has versions of
+    /// its own; its public interface is that of the 10.x of its time.
     pub(crate) fn layout(self) -> (i32, i32) {
         match self.kind {
             Variant::Rtx => (10, 12 + self.minor.clamp(0, 4)),
@@ -97,7 +97,7 @@ impl TensorRt {
         }
     }
 
-    /// The version of the format of engines: some number that differs where versions do.
+    /// The version of the format of engines. The number is made up, but differs where versions do.
     pub(crate) fn serialization(version: (i32, i32, i32)) -> i32 {
         let (major, minor, _) = version;
         match major {

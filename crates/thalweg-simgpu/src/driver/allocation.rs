@@ -1,4 +1,4 @@
-//! Allocating and freeing, at once and in the order of a stream.
+//! Allocation: at once, and in the order of a stream.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::status::{Answer, fail};
 use crate::work::Body;
 
 impl Driver {
-    /// Takes device memory, if there is so much and the plan of faults lets it be had.
+    /// Takes device memory, up to the limit of a plan of faults.
     fn take(&mut self, device: usize, len: u64) -> Answer<u64> {
         let limit = self.faults.memory_limit();
         let Some(rounded) = Arena::rounded(len) else {
@@ -50,7 +50,7 @@ impl Driver {
         Ok(start)
     }
 
-    /// Allocates pinned memory of the host.
+    /// Allocates page-locked memory of the host.
     pub(crate) fn allocate_host(
         &mut self,
         context: u64,
@@ -71,7 +71,7 @@ impl Driver {
         Ok(start)
     }
 
-    /// Adds an allocation that exists at once.
+    /// Adds an allocation that is live at once.
     pub(crate) fn add_block(
         &mut self,
         start: u64,
@@ -167,7 +167,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Gives memory of a pool back to it, all work with it being done.
+    /// Returns memory to its pool, after all work with it.
     pub(crate) fn return_to_pool(&mut self, id: BlockId) {
         self.cache(
             id,
@@ -209,15 +209,15 @@ impl Driver {
         }
     }
 
-    /// Whatever pools keep above their threshold goes back to the device, as at every
-    /// synchronization.
+    /// Returns what pools keep above their threshold to the device, as every synchronization does.
     pub(crate) fn shrink_pools(&mut self) {
         for device in 0..self.devices.len() {
             self.trim_pools(device, |threshold| threshold);
         }
     }
 
-    /// Shrinks all pools of a device; `keep` says to how much, from the pool's threshold.
+    /// Trims all pools of a device. `keep` turns the threshold of a pool into the bytes that it
+    /// keeps.
     fn trim_pools(&mut self, device: usize, keep: impl Fn(u64) -> u64) {
         let pools: Vec<u64> = self
             .pools
@@ -233,7 +233,7 @@ impl Driver {
         }
     }
 
-    /// Gives what a pool keeps above some bytes back to its device, as far as it is free.
+    /// Trims a pool to some bytes, as far as its memory is free.
     pub(crate) fn trim_pool(&mut self, pool: u64, keep: u64) {
         let queues = &self.queues;
         let done = |epoch: Epoch| queues[epoch.slot].completed >= epoch.count;
@@ -246,7 +246,7 @@ impl Driver {
         }
     }
 
-    /// Ends a pool. Memory of it that is in use stays until it is freed.
+    /// Destroys a pool. Memory of it that is in use stays until it is freed.
     pub(crate) fn destroy_pool(&mut self, handle: u64) -> Answer {
         self.trim_pool(handle, 0);
         let pool = self.pools.remove(handle)?;

@@ -1,4 +1,4 @@
-//! Stream captures: what they forbid, and the nodes that they add to graphs.
+//! Stream captures: the calls that they forbid, and the nodes that they add to graphs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::status::{Answer, fail};
 use crate::work::Body;
 
 impl Driver {
-    /// Fails if an unsafe call may not be made now, and then breaks the captures that forbid it.
+    /// Fails if a capture forbids an unsafe call, and then invalidates it.
     pub(crate) fn forbid_in_capture(&mut self, thread: u64, mode: u32) -> Answer {
         if mode == RELAXED {
             return Ok(());
@@ -32,8 +32,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Fails if any stream of a context is captured, and then breaks those captures: all of its
-    /// streams cannot be waited for.
+    /// Fails if any stream of a context is captured, and then invalidates those captures: the host
+    /// cannot wait for a captured stream.
     pub(crate) fn forbid_context_wait(&mut self, context: u64) -> Answer {
         let concerned: BTreeSet<u64> = self
             .streams
@@ -108,7 +108,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Ends a capture; the result is the handle of its graph.
+    /// Ends a capture, and returns the handle of its graph.
     pub(crate) fn end_capture(&mut self, stream: u64, thread: u64) -> Answer<u64> {
         let Some(id) = self.streams.get(stream)?.capture else {
             return fail(CUresult::CUDA_ERROR_ILLEGAL_STATE);
@@ -147,7 +147,7 @@ impl Driver {
         }
     }
 
-    /// Takes a capture out of all its streams.
+    /// Removes a capture from all its streams.
     pub(crate) fn abandon_capture(&mut self, index: usize) -> Capture {
         let capture = self.captures.remove(index);
         for &stream in capture.streams.keys() {
@@ -160,10 +160,10 @@ impl Driver {
         capture
     }
 
-    /// The capture of a stream.
+    /// The index of the capture of a stream.
     ///
     /// # Errors
-    /// If it is broken.
+    /// If the capture is invalidated.
     pub(crate) fn valid_capture(&mut self, stream: u64) -> Answer<Option<usize>> {
         let Some(id) = self.streams.get(stream)?.capture else {
             return Ok(None);
@@ -177,13 +177,13 @@ impl Driver {
         }
     }
 
-    /// What a stream's next node depends on.
+    /// The nodes that the next one of a stream depends on.
     pub(crate) fn capture_dependencies(&self, capture: usize, stream: u64) -> Vec<usize> {
         let frontier = self.captures[capture].streams.get(&stream);
         frontier.cloned().unwrap_or_default()
     }
 
-    /// Sets what a stream's next node depends on; the stream takes part from now on.
+    /// Sets the nodes that the next one of a stream depends on. The stream takes part from now on.
     pub(crate) fn set_capture_dependencies(
         &mut self,
         capture: usize,
@@ -197,7 +197,7 @@ impl Driver {
         self.captures[capture].streams.insert(stream, nodes);
     }
 
-    /// Adds a node behind what a stream has captured so far.
+    /// Adds a node after what a stream has captured so far.
     pub(crate) fn capture_node(
         &mut self,
         capture: usize,
@@ -219,7 +219,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Makes a stream wait for an event that was recorded in a capture.
+    /// Has a stream wait for an event that was recorded in a capture.
     pub(crate) fn wait_captured(&mut self, stream: u64, event: &Captured) -> Answer {
         let open = self.captures.iter().position(|c| c.id == event.capture);
         let Some(capture) = open else {

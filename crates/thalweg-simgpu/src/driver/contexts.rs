@@ -1,4 +1,4 @@
-//! Contexts: their creation, and the end of all that is in them.
+//! Contexts: their creation, and the destruction of all that is in them.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ impl Driver {
         self.contexts.insert(Context::new(device, kind, flags, id))
     }
 
-    /// The context to which memory, events and modules of a context belong: a green context has
-    /// only its streams.
+    /// The context that owns memory, events and modules that are created in a context. A green
+    /// context owns only its streams.
     pub(crate) fn owning_context(&self, context: u64) -> u64 {
         let Ok(known) = self.contexts.get(context) else {
             return context;
@@ -27,10 +27,10 @@ impl Driver {
         }
     }
 
-    /// Ends a context and all that is in it. Nothing of it runs any more.
+    /// Destroys a context and all that is in it. All its work must be complete.
     pub(crate) fn destroy_context(&mut self, handle: u64, site: &Arc<Site>) -> Answer {
         let context = self.contexts.remove(handle)?;
-        self.report_leaks(handle, site);
+        self.report_leaks_of_context(handle, site);
         for index in (0..self.captures.len()).rev() {
             let origin = self.captures[index].graph;
             let inside = self
@@ -73,7 +73,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Frees an allocation at once, after all work that may use it.
+    /// Frees an allocation at once. All work that may use it must be complete.
     pub(crate) fn free_now(&mut self, address: u64, site: &Arc<Site>, injected: bool) -> Answer {
         let known = self
             .memory
@@ -87,7 +87,8 @@ impl Driver {
         Ok(())
     }
 
-    /// The ends of all work in a context, and, for a primary one, in the green ones of its device.
+    /// The ends of all work in a context. Those of a primary context include the green ones of its
+    /// device.
     pub(crate) fn context_tails(&self, handle: u64) -> Answer<Vec<Timestamp>> {
         let context = self.contexts.get(handle)?;
         let primary = context.kind == ContextKind::Primary;
@@ -103,7 +104,7 @@ impl Driver {
     }
 }
 
-/// The handles of some objects.
+/// The handles of the objects that a filter lets through.
 fn of<'a, T: 'a>(
     objects: impl Iterator<Item = (u64, &'a T)>,
     filter: impl Fn(&T) -> bool,

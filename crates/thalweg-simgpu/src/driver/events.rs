@@ -39,7 +39,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Waits for an event on behalf of a stream.
+    /// Has a stream wait for an event.
     pub(crate) fn wait_event(
         &mut self,
         stream: u64,

@@ -9,7 +9,7 @@ use crate::report::ReportKind;
 use crate::work::{Body, Copy, Done, Fill, Location, Op, WorkKind};
 
 impl Driver {
-    /// Runs what touches only memory. Functions of others run elsewhere.
+    /// Runs an operation on memory. Host functions and kernels run elsewhere, without the lock.
     pub(crate) fn run_op(&mut self, op: &Op) -> Result<(), CUresult> {
         match &op.body {
             Body::Copy(copy) => self.run_copy(op, copy),
@@ -71,7 +71,7 @@ impl Driver {
         Ok(())
     }
 
-    /// The bytes at an address that a copy may name: of devices, pinned, or any of the host.
+    /// The bytes of a copy or a fill at an address: of a device, pinned, or pageable.
     fn reach(&mut self, op: &Op, address: u64, len: u64, write: bool) -> Result<Span, CUresult> {
         if self.memory.is_ours(address) {
             let accessor = op.accessor();
@@ -82,7 +82,7 @@ impl Driver {
         Ok(pageable(address, len))
     }
 
-    /// What a piece of work is, for the log.
+    /// The entry of a piece of work in the log.
     pub(crate) fn describe(&self, op: &Op) -> Done {
         let on_host = |place: &Location| match place {
             Location::Staged(_) => true,
@@ -121,7 +121,7 @@ impl Driver {
         }
     }
 
-    /// Checks an access of a kernel.
+    /// Checks an access of a kernel, also that its device has access to the memory's device.
     pub(crate) fn kernel_access(
         &mut self,
         access: Access,

@@ -13,7 +13,7 @@ use crate::status::{Answer, fail};
 use crate::work::Body;
 
 impl Driver {
-    /// Makes a graph ready to be launched; the result is a handle.
+    /// Instantiates a graph, and returns the handle of the executable graph.
     pub(crate) fn instantiate(&mut self, graph: u64, context: u64, site: Arc<Site>) -> Answer<u64> {
         let graph = self.graphs.get(graph)?;
         if graph.capturing {
@@ -23,19 +23,19 @@ impl Driver {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         };
         let (nodes, source) = (graph.nodes.clone(), graph.number);
-        let kept = graph.kept.clone();
+        let user_objects = graph.user_objects.clone();
         let number = self.next_id();
         let device = self.contexts.get(context)?.device;
-        // A node goes on in the lane of one that it depends on, if no other did so before.
-        let mut lanes = vec![0; nodes.len()];
+        // A node goes on in the slot of one that it depends on, if no other did so before.
+        let mut slots = vec![0; nodes.len()];
         let mut extended = vec![false; nodes.len()];
         let mut count = 0;
         for &index in &order {
             let parent = nodes[index].after.iter().find(|&&after| !extended[after]);
-            lanes[index] = match parent {
+            slots[index] = match parent {
                 Some(&parent) => {
                     extended[parent] = true;
-                    lanes[parent]
+                    slots[parent]
                 }
                 None => {
                     count += 1;
@@ -47,19 +47,19 @@ impl Driver {
             source,
             nodes,
             order,
-            lanes,
+            slots,
             last: None,
-            kept,
+            user_objects,
             context,
             number,
             site,
         }))
     }
 
-    /// Launches a graph in a stream that is not being captured.
+    /// Launches an executable graph in a stream that is not being captured.
     pub(crate) fn launch_graph(&mut self, exec: u64, stream: u64) -> Answer<Timestamp> {
         let graph = self.execs.get(exec)?;
-        let (order, lanes) = (graph.order.clone(), graph.lanes.clone());
+        let (order, slots) = (graph.order.clone(), graph.slots.clone());
         let nodes = graph.nodes.clone();
         let last: Vec<Timestamp> = graph.last.iter().cloned().collect();
         let number = graph.number;
@@ -81,8 +81,8 @@ impl Driver {
                 before.extend(event.recorded.clone());
             }
             let body = node.body.clone();
-            let lane = lanes[index];
-            let recorded = self.enqueue_in_queue(lane, node.device, &node.name, body, &before);
+            let slot = slots[index];
+            let recorded = self.enqueue_in_queue(slot, node.device, &node.name, body, &before);
             if let Body::Record { event, id } = node.body
                 && self.events.id(event) == id
                 && let Ok(event) = self.events.get_mut(event)
@@ -102,7 +102,7 @@ impl Driver {
         Ok(end)
     }
 
-    /// Adds a graph's nodes to a capture.
+    /// Adds the nodes of an executable graph to a capture.
     pub(crate) fn capture_graph(&mut self, exec: u64, capture: usize, stream: u64) -> Answer {
         let nodes = self.execs.get(exec)?.nodes.clone();
         let before = self.capture_dependencies(capture, stream);
@@ -126,8 +126,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Gives a launchable graph the work of another graph of the same shape. The result is a
-    /// `CUgraphExecUpdateResult` and the node that does not fit.
+    /// Updates an executable graph from another graph of the same topology. Returns a
+    /// `CUgraphExecUpdateResult`, and the node that does not fit.
     pub(crate) fn update_exec(&mut self, exec: u64, graph: u64) -> Answer<(u32, Option<u64>)> {
         let new = self.graphs.get(graph)?;
         let old = self.execs.get_mut(exec)?;
@@ -150,19 +150,19 @@ impl Driver {
             }
         }
         old.nodes.clone_from(&new.nodes);
-        let kept = std::mem::replace(&mut old.kept, new.kept.clone());
+        let user_objects = std::mem::replace(&mut old.user_objects, new.user_objects.clone());
         let last = old.last.clone();
-        self.release_references(kept, last);
+        self.release_references(user_objects, last);
         Ok((0, None))
     }
 
-    /// Forgets a launchable graph; what runs of it goes on.
+    /// Destroys an executable graph. Its launches go on.
     pub(crate) fn destroy_exec(&mut self, exec: u64) -> Answer {
         let exec = self.execs.remove(exec)?;
-        for lane in exec.lanes {
-            self.queues[lane].retired = true;
+        for slot in exec.slots {
+            self.queues[slot].retired = true;
         }
-        self.release_references(exec.kept, exec.last);
+        self.release_references(exec.user_objects, exec.last);
         Ok(())
     }
 

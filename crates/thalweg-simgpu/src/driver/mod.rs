@@ -1,4 +1,4 @@
-//! The state of the simulated driver, and what its functions do to it.
+//! The state of the simulated driver, and the changes to it.
 
 mod allocation;
 mod captures;
@@ -29,19 +29,19 @@ use crate::schedule::Schedule;
 use crate::status::Status;
 use crate::work::{Done, Op, Queue};
 
-/// After so much work, the log forgets the oldest.
+/// The length of the log. After that it forgets the oldest work.
 const LOG_LIMIT: usize = 1 << 18;
 
-/// Everything there is.
+/// The state of the simulated driver, with all its objects.
 pub(crate) struct Driver {
     pub(crate) config: Config,
     pub(crate) initialized: bool,
-    /// How often everything was reset, so that threads forget their contexts.
+    /// The number of resets, by which threads know that their contexts are gone.
     pub(crate) generation: u64,
     pub(crate) schedule: Schedule,
-    /// By slot. Slot 0 is the host, whose queue stays empty.
+    /// The queues, by slot. Slot 0 is the host, whose queue stays empty.
     pub(crate) queues: Vec<Queue>,
-    /// Everything that the host has waited for.
+    /// The clock of the host: all work that it has waited for.
     pub(crate) host: Clock,
     pub(crate) memory: Memory,
     pub(crate) devices: Vec<Device>,
@@ -55,7 +55,7 @@ pub(crate) struct Driver {
     pub(crate) graphs: Handles<Graph>,
     pub(crate) execs: Handles<Exec>,
     pub(crate) user_objects: Handles<UserObject>,
-    /// References to user objects that nobody has but launches that run.
+    /// The references to user objects that only running launches still have.
     pub(crate) pending_releases: Vec<(Option<Timestamp>, Vec<UserObjectRef>)>,
     pub(crate) green: Handles<GreenContext>,
     pub(crate) descriptions: Handles<ResourceDescription>,
@@ -65,20 +65,20 @@ pub(crate) struct Driver {
     pub(crate) faults: Faults,
     pub(crate) reports: Reports,
     pub(crate) log: VecDeque<Done>,
-    /// Work that is claimed, for the worker threads.
+    /// Claimed work, for the worker threads.
     pub(crate) jobs: VecDeque<Op>,
-    /// How much work is claimed and not done.
+    /// The amount of work that is claimed and not complete.
     pub(crate) running: usize,
-    /// How much work is not claimed.
+    /// The amount of work that is not claimed.
     pub(crate) waiting: usize,
-    /// Places in the order that other stand-ins asked to remember.
+    /// The ends of work that `simgpu_mark` recorded.
     pub(crate) marks: Vec<Timestamp>,
-    /// How often the host stood still for work.
+    /// The number of times that the host had to wait for work.
     pub(crate) waits: u64,
     calls: u64,
     numbers: u64,
     names: u64,
-    /// The stand-in's own time, in milliseconds.
+    /// The simulated clock, in milliseconds.
     time: f64,
 }
 
@@ -144,7 +144,7 @@ impl Driver {
         self.names
     }
 
-    /// A call of the host, for reports.
+    /// The site of a new call of the host.
     pub(crate) fn host_site(&mut self, name: &str) -> Arc<Site> {
         self.calls += 1;
         Arc::new(Site {
@@ -154,12 +154,12 @@ impl Driver {
         })
     }
 
-    /// Reports what is wrong with how the host uses something.
+    /// Reports an error of a call or of a piece of work.
     pub(crate) fn report(&mut self, kind: ReportKind, message: String, site: &Site) {
         self.reports.add(kind, message, vec![site.clone()]);
     }
 
-    /// Reports a handle that names nothing, and gives the code for it.
+    /// Reports an invalid handle, and returns the code for it.
     pub(crate) fn report_invalid_handle(
         &mut self,
         what: &str,
@@ -172,7 +172,7 @@ impl Driver {
                 ReportKind::UseAfterDestroy,
                 format!("{site} uses {what} {handle:#x}, which was destroyed"),
             ),
-            InvalidHandle::Never => (
+            InvalidHandle::Unknown => (
                 ReportKind::InvalidHandle,
                 format!("{site} uses {handle:#x}, which never was {what}"),
             ),

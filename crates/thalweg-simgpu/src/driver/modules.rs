@@ -1,4 +1,4 @@
-//! Modules: their kernels, and their end.
+//! Modules: their functions, and unloading them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::report::Site;
 use crate::status::{Answer, fail};
 
 impl Driver {
-    /// The handle of a module's kernel.
+    /// The handle of a kernel of a module.
     pub(crate) fn function(&mut self, module: u64, name: &str) -> Answer<u64> {
         let known = self.modules.get(module)?;
         if let Some(handle) = known.functions.get(name) {
@@ -29,7 +29,7 @@ impl Driver {
         Ok(handle)
     }
 
-    /// Ends a module, its functions and its variables.
+    /// Unloads a module, with its functions and its variables.
     pub(crate) fn unload(&mut self, handle: u64, site: &Arc<Site>) -> Answer {
         let module = self.modules.remove(handle)?;
         for function in module.functions.values() {

@@ -1,4 +1,4 @@
-//! The scheduling of work: queues, what may run, and what runs next.
+//! The scheduling of work: queues, the work that may run, and the work that runs next.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Driver {
         let after = before
             .iter()
             .map(|recorded| recorded.epoch)
-            .filter(|epoch| !self.is_done(*epoch))
+            .filter(|epoch| !self.is_complete(*epoch))
             .collect();
         let queue = &mut self.queues[slot];
         queue.last += 1;
@@ -75,7 +75,7 @@ impl Driver {
         Timestamp { epoch, clock }
     }
 
-    /// Everything that may run now.
+    /// All work that may run now.
     fn candidates(&self, target: Option<&Clock>) -> Vec<Candidate> {
         self.queues
             .iter()
@@ -83,7 +83,7 @@ impl Driver {
             .filter(|(_, queue)| !queue.running)
             .filter_map(|(slot, queue)| {
                 let op = queue.pending.front()?;
-                let ready = op.after.iter().all(|epoch| self.is_done(*epoch));
+                let ready = op.after.iter().all(|epoch| self.is_complete(*epoch));
                 ready.then(|| Candidate {
                     slot,
                     number: op.number,
@@ -94,14 +94,14 @@ impl Driver {
             .collect()
     }
 
-    /// Claims the piece of work that runs next, if any may run. `target` is what somebody waits
+    /// Claims the work that runs next, if any may run. `target` is the clock that the host waits
     /// for.
     pub(crate) fn claim(&mut self, target: Option<&Clock>) -> Option<Op> {
         let mut candidates = self.candidates(target);
         let chosen = match self.config.mode {
             Mode::Free => candidates.iter().min_by_key(|c| c.number).copied(),
             Mode::Seeded => {
-                if target.is_some() && self.schedule.keep_to_needed() {
+                if target.is_some() && self.schedule.runs_only_needed() {
                     candidates.retain(|candidate| candidate.needed);
                 }
                 self.schedule.pick(&candidates)
@@ -115,7 +115,7 @@ impl Driver {
         Some(op)
     }
 
-    /// Ends a piece of work.
+    /// Completes a piece of work.
     pub(crate) fn complete(&mut self, op: &Op, done: Done, failed: Option<u32>) {
         self.time += 0.001 + done.bytes as f64 * 1e-9;
         if let Body::Record { event, id } = op.body
@@ -145,9 +145,9 @@ impl Driver {
         self.log.push_back(done);
     }
 
-    /// A slot for a new queue. Slots of queues that are gone are used again, but only once the
-    /// host has waited for all that was in them: else work of the old queue would seem ordered
-    /// before that of the new one.
+    /// A slot for a new queue. The slot of a retired queue is used again, but only once the host
+    /// has waited for all work in it: else that work would seem ordered before the work of the new
+    /// queue.
     pub(crate) fn new_queue(&mut self, label: Arc<str>, device: usize, context: u64) -> usize {
         let free = (1..self.queues.len()).find(|&slot| {
             let queue = &self.queues[slot];
@@ -171,12 +171,12 @@ impl Driver {
         }
     }
 
-    /// Whether a piece of work is done.
-    pub(crate) fn is_done(&self, epoch: Epoch) -> bool {
+    /// Returns true if a piece of work is complete.
+    pub(crate) fn is_complete(&self, epoch: Epoch) -> bool {
         self.queues[epoch.slot].completed >= epoch.count
     }
 
-    /// What is ordered before new work of a stream by the rules of the legacy default stream.
+    /// The work that the rules of the legacy default stream order before new work of a stream.
     fn implicit_order(&self, stream: &Stream) -> Vec<Timestamp> {
         let slots: Vec<usize> = match stream.kind {
             // Also what streams that are gone left behind.
@@ -213,7 +213,7 @@ impl Driver {
         })
     }
 
-    /// The end of all work in a stream, which includes what the legacy default stream waits for.
+    /// The ends of all work in a stream, and of what the legacy default stream waits for.
     pub(crate) fn stream_tail(&self, stream: &Stream) -> Vec<Timestamp> {
         let mut tails: Vec<Timestamp> = self.tail(stream.queue).into_iter().collect();
         if stream.kind == StreamKind::Legacy {
@@ -230,7 +230,7 @@ impl Driver {
             .collect()
     }
 
-    /// The host has waited for something.
+    /// Adds work that the host has waited for to its clock.
     pub(crate) fn host_knows(&mut self, clock: &Clock) {
         self.host.join(clock);
     }

@@ -1,4 +1,4 @@
-//! Streams: their creation, their end, and work in them.
+//! Streams: their creation, their destruction, and work in them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::status::Answer;
 use crate::work::Body;
 
 impl Driver {
-    /// Enqueues work in a stream, or captures it; the result is `None` then.
+    /// Enqueues work in a stream, or captures it, and then returns `None`.
     pub(crate) fn submit(
         &mut self,
         stream: u64,
@@ -57,7 +57,7 @@ impl Driver {
         }))
     }
 
-    /// The default stream of a context: the legacy one, or that of a thread.
+    /// The default stream of a context: the legacy one, or the one of a thread.
     pub(crate) fn default_stream(&mut self, context: u64, thread: Option<u64>) -> Answer<u64> {
         let known = self.contexts.get(context)?;
         let known = match thread {
@@ -82,7 +82,7 @@ impl Driver {
         Ok(stream)
     }
 
-    /// Forgets a stream; the work in it goes on.
+    /// Destroys a stream. The work in it goes on.
     pub(crate) fn destroy_stream(&mut self, handle: u64, site: &Site) -> Answer {
         let stream = self.streams.remove(handle)?;
         self.queues[stream.queue].retired = true;

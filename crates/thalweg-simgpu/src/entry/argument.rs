@@ -1,4 +1,4 @@
-//! The pointers that callers pass: where results go, what is read, and text.
+//! The pointers that callers pass: to results, to input, and to text.
 
 use std::ffi::{CStr, c_char};
 use std::slice;
@@ -7,7 +7,7 @@ use cudarc::driver::sys::CUresult;
 
 use crate::status::{Answer, fail};
 
-/// Where a caller wants a result, or null.
+/// A pointer to where a result goes, or null.
 #[repr(transparent)]
 pub(crate) struct Out<T>(pub(super) *mut T);
 
@@ -24,7 +24,7 @@ impl<T> Out<T> {
         self.0.is_null()
     }
 
-    /// Writes a result that must be wanted.
+    /// Writes a result. Null is an error.
     pub(super) fn set(self, value: T) -> Answer {
         if self.0.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -33,7 +33,7 @@ impl<T> Out<T> {
         Ok(())
     }
 
-    /// Writes a result, if it is wanted.
+    /// Writes a result, unless the pointer is null.
     pub(super) fn set_if_wanted(self, value: T) {
         if !self.0.is_null() {
             // SAFETY: it comes from a caller of the driver, who promises that it is null or may
@@ -42,7 +42,7 @@ impl<T> Out<T> {
         }
     }
 
-    /// The n-th of several results.
+    /// The pointer to the n-th of several results.
     pub(super) fn nth(self, index: usize) -> Self {
         if self.0.is_null() {
             return self;
@@ -55,7 +55,7 @@ impl<T> Out<T> {
     }
 }
 
-/// What a caller gives to be read, or null.
+/// A pointer to input, or null.
 #[repr(transparent)]
 pub(crate) struct In<T>(pub(super) *const T);
 
@@ -83,7 +83,7 @@ impl<T: Copy> In<T> {
         Ok(unsafe { self.0.read_unaligned() })
     }
 
-    /// The n-th of several.
+    /// Reads the n-th of several.
     pub(super) fn nth(self, index: usize) -> Answer<T> {
         if self.0.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -102,7 +102,7 @@ impl In<u8> {
     }
 }
 
-/// A terminated string of a caller.
+/// A pointer to a terminated string, or null.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub(crate) struct Text(pub(super) *const c_char);

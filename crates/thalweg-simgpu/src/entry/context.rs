@@ -1,4 +1,4 @@
-//! Contexts: of devices, of threads, and access between devices.
+//! Contexts: primary ones, created ones, the current one, and access between devices.
 
 use std::ffi::{c_int, c_uint};
 
@@ -19,7 +19,7 @@ impl Call {
 }
 
 entry! {
-    /// Takes hold of a device's primary context.
+    /// Retains the primary context of a device.
     fn cuDevicePrimaryCtxRetain(context: Out<u64>, device: c_int), Rules::DRIVER, |call| {
         let index = call.device_index(device)?;
         if context.is_null() {
@@ -40,7 +40,7 @@ entry! {
 }
 
 entry! {
-    /// Lets go of a device's primary context; the last one ends it.
+    /// Releases the primary context of a device. The last release destroys it.
     fn cuDevicePrimaryCtxRelease_v2(device: c_int), Rules::DRIVER.releases(), |call| {
         let index = call.device_index(device)?;
         let Some(handle) = call.devices[index].primary else {
@@ -56,7 +56,7 @@ entry! {
 }
 
 entry! {
-    /// Ends all that is in a device's primary context.
+    /// Destroys the primary context of a device, and clears a sticky error.
     fn cuDevicePrimaryCtxReset_v2(device: c_int), Rules::DRIVER.releases(), |call| {
         let index = call.device_index(device)?;
         if let Some(handle) = call.devices[index].primary {
@@ -68,7 +68,7 @@ entry! {
 }
 
 entry! {
-    /// Whether a device's primary context exists.
+    /// The flags of a device's primary context, and 1 if it exists.
     fn cuDevicePrimaryCtxGetState(device: c_int, flags: Out<c_uint>, active: Out<c_int>), Rules::DRIVER, |call| {
         let index = call.device_index(device)?;
         let device = &call.devices[index];
@@ -97,21 +97,21 @@ fn create(call: &mut Call, context: Out<u64>, flags: c_uint, device: c_int) -> A
 }
 
 entry! {
-    /// Makes a context of one's own, and the thread's current one.
+    /// Creates a context, and makes it current.
     fn cuCtxCreate_v2(context: Out<u64>, flags: c_uint, device: c_int), Rules::DRIVER, |call| {
         create(call, context, flags, device)
     }
 }
 
 entry! {
-    /// Makes a context of one's own, and the thread's current one.
+    /// Creates a context, and makes it current.
     fn cuCtxCreate_v4(context: Out<u64>, _parameters: In<u8>, flags: c_uint, device: c_int), Rules::DRIVER, |call| {
         create(call, context, flags, device)
     }
 }
 
 entry! {
-    /// Ends a context of one's own.
+    /// Destroys a created context.
     fn cuCtxDestroy_v2(context: u64), Rules::DRIVER.releases(), |call| {
         let own = call.contexts.get(context).is_ok_and(|c| c.kind == ContextKind::Created);
         if !own {
@@ -127,7 +127,7 @@ entry! {
 }
 
 entry! {
-    /// Makes a context the thread's current one.
+    /// Makes a context current.
     fn cuCtxSetCurrent(context: u64), Rules::DRIVER, |call| {
         if context != 0 && let Err(why) = call.contexts.get(context) {
             let site = call.site.clone();
@@ -152,7 +152,7 @@ entry! {
 }
 
 entry! {
-    /// Puts a context on top of the thread's.
+    /// Pushes a context on the thread's stack.
     fn cuCtxPushCurrent_v2(context: u64), Rules::DRIVER, |call| {
         if let Err(why) = call.contexts.get(context) {
             let site = call.site.clone();
@@ -165,7 +165,7 @@ entry! {
 }
 
 entry! {
-    /// Takes the thread's current context away; the one below it is current again.
+    /// Pops a context from the thread's stack.
     fn cuCtxPopCurrent_v2(context: Out<u64>), Rules::DRIVER.releases(), |call| {
         match call.with_contexts(Vec::pop) {
             Some(handle) => {
@@ -202,7 +202,7 @@ entry! {
 }
 
 entry! {
-    /// A number that no other context has.
+    /// The number of a context. No other context has it.
     fn cuCtxGetId(context: u64, id: Out<u64>), Rules::DRIVER, |call| {
         let context = if context == 0 { call.context()? } else { context };
         id.set(call.contexts.get(context)?.id)
@@ -210,7 +210,7 @@ entry! {
 }
 
 entry! {
-    /// The version of the interface that a context was made for.
+    /// The version of the interface for which a context was created.
     fn cuCtxGetApiVersion(_context: u64, version: Out<c_uint>), Rules::DRIVER, |_call| {
         version.set(3020)
     }
@@ -235,7 +235,8 @@ entry! {
 }
 
 entry! {
-    /// The priorities that streams may have: the least, then the greatest, which is lower.
+    /// The priorities that streams may have: the least, then the greatest, which is the lower
+    /// number.
     fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>), Rules::CONTEXT, |_call| {
         least.set_if_wanted(0);
         greatest.set_if_wanted(-5);
@@ -256,22 +257,22 @@ entry! {
 }
 
 entry! {
-    /// Sets a limit of the current context, which changes nothing.
+    /// Sets a limit of the current context. It has no effect.
     fn cuCtxSetLimit(_limit: c_uint, _value: usize), Rules::CONTEXT, |_call| Ok(())
 }
 
 entry! {
-    /// What is preferred, cache or shared memory.
+    /// The preference of cache or shared memory.
     fn cuCtxGetCacheConfig(config: Out<c_uint>), Rules::CONTEXT, |_call| config.set(0)
 }
 
 entry! {
-    /// Prefers cache or shared memory, which changes nothing.
+    /// Sets the preference of cache or shared memory. It has no effect.
     fn cuCtxSetCacheConfig(_config: c_uint), Rules::CONTEXT, |_call| Ok(())
 }
 
 entry! {
-    /// Lets the current context reach the memory of another device.
+    /// Gives the current context access to the memory of another device.
     fn cuCtxEnablePeerAccess(peer: u64, flags: c_uint), Rules::CONTEXT, |call| {
         let device = call.device()?;
         let Ok(other) = call.contexts.get(peer) else {
@@ -292,7 +293,7 @@ entry! {
 }
 
 entry! {
-    /// Ends that.
+    /// Ends that access.
     fn cuCtxDisablePeerAccess(peer: u64), Rules::CONTEXT, |call| {
         let device = call.device()?;
         let Ok(other) = call.contexts.get(peer) else {

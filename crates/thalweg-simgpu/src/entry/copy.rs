@@ -12,7 +12,7 @@ use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 use crate::work::{Body, Copy, Location};
 
-/// What an address is.
+/// The kind of memory at an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Device,
@@ -20,13 +20,13 @@ enum Side {
     Pageable,
 }
 
-/// What a function says about its two addresses.
+/// The direction of a copy, as the name of the function says it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     ToDevice,
     ToHost,
     OnDevice,
-    /// As the addresses say.
+    /// The direction that the addresses have.
     Any,
 }
 
@@ -41,7 +41,7 @@ impl Call {
         }
     }
 
-    /// Checks that a caller may name some memory.
+    /// Checks that a caller may use some memory.
     pub(super) fn check_memory(&mut self, address: u64, len: u64, device: bool) -> Answer {
         let site = self.site.clone();
         let fits = self
@@ -76,7 +76,7 @@ impl Call {
         Ok((self.side(*from), self.side(*to)))
     }
 
-    /// Reads the source now, from pageable memory.
+    /// Fills a staging buffer from pageable memory.
     fn stage(&self, copy: &mut Copy) {
         let Location::Address(from) = copy.from else {
             return;
@@ -138,7 +138,7 @@ fn plain(to: u64, from: u64, bytes: usize) -> Copy {
 }
 
 entry! {
-    /// Copies, as the addresses say.
+    /// Copies in the direction that the addresses have.
     fn cuMemcpy / cuMemcpy_ptds (to: u64, from: u64, bytes: usize), SYNC, |call| {
         call.copy_sync(plain(to, from, bytes), Kind::Any)
     }
@@ -173,7 +173,7 @@ entry! {
 }
 
 entry! {
-    /// Copies, as the addresses say, in a stream.
+    /// Copies in a stream, in the direction that the addresses have.
     fn cuMemcpyAsync / cuMemcpyAsync_ptsz (to: u64, from: u64, bytes: usize, stream: u64), Rules::CONTEXT, |call| {
         call.copy_async(plain(to, from, bytes), Kind::Any, stream)
     }
@@ -281,7 +281,7 @@ entry! {
 }
 
 entry! {
-    /// Copies rows that are aligned in no way.
+    /// Copies rows without any alignment.
     fn cuMemcpy2DUnaligned_v2 / cuMemcpy2DUnaligned_v2_ptds (rows: In<Rows>), SYNC, |call| {
         let copy = rows.get()?.copy()?;
         call.copy_sync(copy, Kind::Any)
@@ -297,14 +297,14 @@ entry! {
 }
 
 entry! {
-    /// Moves memory to where it is used soon, which changes nothing.
+    /// Prefetches managed memory. It has no effect.
     fn cuMemPrefetchAsync / cuMemPrefetchAsync_ptsz (_pointer: u64, _bytes: usize, _device: i32, stream: u64), Rules::CONTEXT, |call| {
         call.stream(stream)?;
         Ok(())
     }
 }
 
-/// The parameters of a copy in a graph: `CUDA_MEMCPY3D`, of which only one row is supported.
+/// Reads the parameters of a copy in a graph: `CUDA_MEMCPY3D`. Only one plane is supported.
 pub(super) fn row_of_volume(parameters: In<c_void>) -> Answer<Copy> {
     let volume = In::<cudarc::driver::sys::CUDA_MEMCPY3D>(parameters.0.cast()).get()?;
     let flat = Rows {

@@ -11,7 +11,7 @@ use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
 entry! {
-    /// Makes an event.
+    /// Creates an event.
     fn cuEventCreate(event: Out<u64>, flags: c_uint), Rules::CONTEXT, |call| {
         // Events between processes must have no time.
         if event.is_null() || flags > 7 || (flags & 4 != 0 && flags & 2 == 0) {
@@ -25,7 +25,7 @@ entry! {
 }
 
 entry! {
-    /// Ends an event; whoever waits for it goes on waiting.
+    /// Destroys an event. Streams that wait for it go on waiting.
     fn cuEventDestroy_v2(event: u64), Rules::DRIVER.releases(), |call| {
         let site = call.site.clone();
         call.check_event(event, &site)?;
@@ -49,7 +49,7 @@ impl Call {
         self.record_event(event, stream, &name, flags == 1)
     }
 
-    /// Fails where an event was recorded in a capture, and breaks the capture.
+    /// Fails if an event was last recorded in a capture, and invalidates the capture.
     fn must_not_be_captured(&mut self, event: u64) -> Answer {
         let Some(captured) = self.events.get(event)?.captured.clone() else {
             return Ok(());
@@ -74,14 +74,14 @@ entry! {
 }
 
 entry! {
-    /// Records an event in a stream; in a capture, as a node if the flags say so.
+    /// Records an event in a stream. In a capture, the flags can make the record a node.
     fn cuEventRecordWithFlags / cuEventRecordWithFlags_ptsz (event: u64, stream: u64, flags: c_uint), Rules::CONTEXT, |call| {
         call.record(event, stream, flags)
     }
 }
 
 entry! {
-    /// Whether the work before an event is done.
+    /// Success if the work before an event is complete.
     fn cuEventQuery(event: u64), Rules::CONTEXT, |call| {
         let site = call.site.clone();
         call.check_event(event, &site)?;
@@ -136,14 +136,14 @@ fn elapsed(call: &mut Call, out: Out<c_float>, start: u64, end: u64) -> Answer {
 }
 
 entry! {
-    /// The time between two events, in milliseconds of the stand-in's own time.
+    /// The time between two events, in milliseconds of the simulated clock.
     fn cuEventElapsedTime(milliseconds: Out<c_float>, start: u64, end: u64), Rules::CONTEXT, |call| {
         elapsed(call, milliseconds, start, end)
     }
 }
 
 entry! {
-    /// The time between two events, in milliseconds of the stand-in's own time.
+    /// The time between two events, in milliseconds of the simulated clock.
     fn cuEventElapsedTime_v2(milliseconds: Out<c_float>, start: u64, end: u64), Rules::CONTEXT, |call| {
         elapsed(call, milliseconds, start, end)
     }

@@ -1,4 +1,4 @@
-//! Green contexts, and the resources that they are made of.
+//! Green contexts, and the resources that they have.
 
 use std::ffi::{c_int, c_uint};
 
@@ -40,7 +40,7 @@ fn resource(multiprocessors: u32) -> Resource {
 }
 
 entry! {
-    /// What a device has to share out.
+    /// The resource of a device.
     fn cuDeviceGetDevResource(device: c_int, out: Out<Resource>, kind: c_uint), Rules::DRIVER, |call| {
         call.device_index(device)?;
         if kind != MULTIPROCESSORS {
@@ -51,7 +51,7 @@ entry! {
 }
 
 entry! {
-    /// What a context has.
+    /// The resource of a context.
     fn cuCtxGetDevResource(context: u64, out: Out<Resource>, kind: c_uint), Rules::DRIVER, |call| {
         if kind != MULTIPROCESSORS {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -66,8 +66,8 @@ entry! {
 }
 
 entry! {
-    /// Splits multiprocessors into groups of at least so many. Without a place for them, it says
-    /// how many groups there would be.
+    /// Splits multiprocessors into groups of at least `least`. With a null result, only the number
+    /// of possible groups is returned.
     fn cuDevSmResourceSplitByCount(
         result: Out<Resource>,
         groups: Out<c_uint>,
@@ -99,7 +99,7 @@ entry! {
 }
 
 entry! {
-    /// Describes what a green context is to have.
+    /// Describes the resources of a green context.
     fn cuDevResourceGenerateDesc(description: Out<u64>, resources: In<Resource>, count: c_uint), Rules::DRIVER, |call| {
         if description.is_null() || count == 0 {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -117,11 +117,11 @@ entry! {
     }
 }
 
-/// `CU_GREEN_CTX_DEFAULT_STREAM`, which must be given.
+/// `CU_GREEN_CTX_DEFAULT_STREAM`, which is required.
 const DEFAULT_STREAM: u32 = 1;
 
 entry! {
-    /// Makes a green context.
+    /// Creates a green context.
     fn cuGreenCtxCreate(green: Out<u64>, description: u64, device: c_int, flags: c_uint), Rules::DRIVER, |call| {
         let index = call.device_index(device)?;
         if green.is_null() || flags != DEFAULT_STREAM {
@@ -150,7 +150,7 @@ impl Call {
 }
 
 entry! {
-    /// Ends a green context.
+    /// Destroys a green context.
     fn cuGreenCtxDestroy(green: u64), Rules::DRIVER.releases(), |call| {
         let context = call.check_green(green)?;
         call.green.remove(green)?;
@@ -161,7 +161,7 @@ entry! {
 }
 
 entry! {
-    /// The ordinary context of a green one.
+    /// The ordinary context behind a green context.
     fn cuCtxFromGreenCtx(context: Out<u64>, green: u64), Rules::DRIVER, |call| {
         let handle = call.check_green(green)?;
         context.set(handle)
@@ -169,7 +169,7 @@ entry! {
 }
 
 entry! {
-    /// What a green context has.
+    /// The resource of a green context.
     fn cuGreenCtxGetDevResource(green: u64, out: Out<Resource>, kind: c_uint), Rules::DRIVER, |call| {
         call.check_green(green)?;
         if kind != MULTIPROCESSORS {
@@ -181,7 +181,7 @@ entry! {
 }
 
 entry! {
-    /// Makes a stream whose work stays on the multiprocessors of a green context.
+    /// Creates a stream whose work stays on the multiprocessors of a green context.
     fn cuGreenCtxStreamCreate(stream: Out<u64>, green: u64, flags: c_uint, priority: c_int), Rules::DRIVER, |call| {
         let context = call.check_green(green)?;
         // It must not order itself with the legacy default stream.
@@ -238,7 +238,7 @@ fn wait(call: &mut Call, context: u64, event: u64) -> Answer {
 }
 
 entry! {
-    /// Makes all streams of a green context wait for an event.
+    /// Has all streams of a green context wait for an event.
     fn cuGreenCtxWaitEvent(green: u64, event: u64), Rules::DRIVER, |call| {
         let context = call.check_green(green)?;
         wait(call, context, event)
@@ -246,7 +246,7 @@ entry! {
 }
 
 entry! {
-    /// Makes all streams of a context wait for an event.
+    /// Has all streams of a context wait for an event.
     fn cuCtxWaitEvent(context: u64, event: u64), Rules::DRIVER, |call| {
         call.contexts.get(context)?;
         wait(call, context, event)

@@ -1,4 +1,4 @@
-//! Launching kernels.
+//! Kernel launches.
 
 use std::ffi::c_uint;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 use crate::work::Body;
 
-/// How a kernel is launched.
+/// The grid, the block, and the shared memory of a launch.
 pub(super) struct Shape {
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
@@ -21,7 +21,7 @@ pub(super) struct Shape {
 }
 
 impl Call {
-    /// Reads a kernel's arguments, and checks how it is launched.
+    /// Reads the arguments of a launch, and checks its shape.
     pub(super) fn kernel_call(
         &mut self,
         function: u64,
@@ -109,7 +109,7 @@ impl Call {
     }
 }
 
-/// Arguments that come as one buffer, with its size, in a list of names and values.
+/// Reads arguments that come as one buffer: a list of keys and values has its address and its size.
 fn read_buffer(list: In<u64>) -> Answer<Vec<u8>> {
     let (mut start, mut len) = (0, 0);
     for index in (0..8).step_by(2) {
@@ -148,7 +148,7 @@ entry! {
 }
 
 entry! {
-    /// Launches a kernel whose blocks wait for each other.
+    /// Launches a cooperative kernel.
     fn cuLaunchCooperativeKernel / cuLaunchCooperativeKernel_ptsz (
         function: u64,
         grid_x: c_uint,
@@ -186,7 +186,7 @@ const _: () =
     assert!(size_of::<LaunchConfig>() == size_of::<cudarc::driver::sys::CUlaunchConfig>());
 
 entry! {
-    /// Launches a kernel; its attributes change nothing.
+    /// Launches a kernel. Its attributes have no effect.
     fn cuLaunchKernelEx / cuLaunchKernelEx_ptsz (config: In<LaunchConfig>, function: u64, parameters: In<u64>, extra: In<u64>), Rules::CONTEXT, |call| {
         let config = config.get()?;
         let shape = Shape {

@@ -1,7 +1,7 @@
-//! The functions that the library exports.
+//! The entry points: the functions of the driver that the library exports.
 //!
-//! Handles are numbers here, as wide as the pointers that they are for callers. What a caller's
-//! pointers point to is reached only through the types of this module.
+//! Handles are numbers here, as wide as the pointers that they are for callers. Pointers of callers
+//! are read and written only through the types of [`argument`].
 
 mod argument;
 mod capture;

@@ -12,7 +12,7 @@ use crate::objects::{MAX_SHARED, Module, parse_image, parse_ptx};
 use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
-/// What an image holds, if it is text: for the stand-in, or PTX. `None` is code for real devices.
+/// The text of an image: for the stand-in, or PTX. `None` for code for real devices.
 fn read_image(image: In<u8>) -> Answer<Option<String>> {
     let first = image.get()?;
     let is_text = first.is_ascii_graphic() || first.is_ascii_whitespace();
@@ -71,7 +71,7 @@ impl Call {
         }
     }
 
-    /// Ends a module; work with its kernels that is not done is waited for.
+    /// Unloads a module, after all work of its device.
     fn end_module(&mut self, module: u64) -> Answer {
         self.check_module(module)?;
         let context = self.modules.get(module)?.context;
@@ -107,7 +107,7 @@ entry! {
 }
 
 entry! {
-    /// Loads an image, with options that change nothing.
+    /// Loads an image. The options have no effect.
     fn cuModuleLoadDataEx(module: Out<u64>, image: In<u8>, _count: c_uint, _options: In<u32>, _values: In<u64>), Rules::CONTEXT, |call| {
         if module.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -118,7 +118,7 @@ entry! {
 }
 
 entry! {
-    /// Loads an image that has code for several kinds of devices.
+    /// Loads an image with code for several kinds of devices.
     fn cuModuleLoadFatBinary(module: Out<u64>, image: In<u8>), Rules::CONTEXT, |call| {
         if module.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -129,7 +129,7 @@ entry! {
 }
 
 entry! {
-    /// Ends a module.
+    /// Unloads a module.
     fn cuModuleUnload(module: u64), Rules::CONTEXT.unsafe_in_capture().releases(), |call| call.end_module(module)
 }
 
@@ -143,7 +143,7 @@ entry! {
 }
 
 entry! {
-    /// How many kernels a module has.
+    /// The number of kernels of a module.
     fn cuModuleGetFunctionCount(count: Out<c_uint>, module: u64), Rules::CONTEXT, |call| {
         call.check_module(module)?;
         let names = call.modules.get(module)?.names.as_ref().map_or(0, Vec::len);
@@ -159,7 +159,7 @@ entry! {
 }
 
 entry! {
-    /// When the code of kernels is loaded: at once.
+    /// The loading mode: eager.
     fn cuModuleGetLoadingMode(mode: Out<c_uint>), Rules::DRIVER, |_call| mode.set(1)
 }
 
@@ -184,7 +184,7 @@ entry! {
 }
 
 entry! {
-    /// Ends a library.
+    /// Unloads a library.
     fn cuLibraryUnload(library: u64), Rules::DRIVER.releases(), |call| call.end_module(library)
 }
 
@@ -198,7 +198,7 @@ entry! {
 }
 
 entry! {
-    /// A library as a module of the current context: the same.
+    /// A library as a module of the current context: the same handle.
     fn cuLibraryGetModule(module: Out<u64>, library: u64), Rules::CONTEXT, |call| {
         call.check_module(library)?;
         module.set(library)
@@ -206,7 +206,7 @@ entry! {
 }
 
 entry! {
-    /// How many kernels a library has.
+    /// The number of kernels of a library.
     fn cuLibraryGetKernelCount(count: Out<c_uint>, library: u64), Rules::DRIVER, |call| {
         call.check_module(library)?;
         let names = call.modules.get(library)?.names.as_ref().map_or(0, Vec::len);
@@ -222,7 +222,7 @@ entry! {
 }
 
 entry! {
-    /// A kernel as a function of the current context: the same.
+    /// A kernel as a function of the current context: the same handle.
     fn cuKernelGetFunction(function: Out<u64>, kernel: u64), Rules::CONTEXT, |call| {
         call.check_function(kernel)?;
         function.set(kernel)
@@ -245,7 +245,7 @@ entry! {
     }
 }
 
-/// Names of kernels that callers were given; they stay for the life of the process.
+/// The names of kernels that callers were given. They stay for the life of the process.
 static NAMES: Mutex<Vec<Arc<[u8]>>> = Mutex::new(Vec::new());
 
 fn kernel_name(call: &mut Call, out: Out<*const c_char>, function: u64) -> Answer {
@@ -302,20 +302,20 @@ fn parameter(
 }
 
 entry! {
-    /// Where a parameter of a function is.
+    /// The offset and the size of a parameter of a function.
     fn cuFuncGetParamInfo(function: u64, index: usize, offset: Out<usize>, size: Out<usize>), Rules::DRIVER, |call| {
         parameter(call, function, index, offset, size)
     }
 }
 
 entry! {
-    /// Where a parameter of a kernel is.
+    /// The offset and the size of a parameter of a kernel.
     fn cuKernelGetParamInfo(kernel: u64, index: usize, offset: Out<usize>, size: Out<usize>), Rules::DRIVER, |call| {
         parameter(call, kernel, index, offset, size)
     }
 }
 
-/// The largest dynamic shared memory that a kernel may ask to have.
+/// The largest dynamic shared memory that a kernel may opt in to.
 const SHARED_OPT_IN: c_int = 227 << 10;
 
 fn attribute(call: &mut Call, value: Out<c_int>, attribute: c_int, function: u64) -> Answer {
@@ -348,54 +348,54 @@ fn set_attribute(call: &mut Call, attribute: c_int, value: c_int, function: u64)
 }
 
 entry! {
-    /// A number of a function.
+    /// An attribute of a function.
     fn cuFuncGetAttribute(value: Out<c_int>, name: c_int, function: u64), Rules::CONTEXT, |call| {
         attribute(call, value, name, function)
     }
 }
 
 entry! {
-    /// Sets a number of a function.
+    /// Sets an attribute of a function.
     fn cuFuncSetAttribute(function: u64, name: c_int, value: c_int), Rules::CONTEXT, |call| {
         set_attribute(call, name, value, function)
     }
 }
 
 entry! {
-    /// A number of a kernel.
+    /// An attribute of a kernel.
     fn cuKernelGetAttribute(value: Out<c_int>, name: c_int, kernel: u64, _device: c_int), Rules::DRIVER, |call| {
         attribute(call, value, name, kernel)
     }
 }
 
 entry! {
-    /// Sets a number of a kernel.
+    /// Sets an attribute of a kernel.
     fn cuKernelSetAttribute(name: c_int, value: c_int, kernel: u64, _device: c_int), Rules::DRIVER, |call| {
         set_attribute(call, name, value, kernel)
     }
 }
 
 entry! {
-    /// Prefers cache or shared memory, which changes nothing.
+    /// Sets the preference of cache or shared memory. It has no effect.
     fn cuFuncSetCacheConfig(function: u64, _config: c_uint), Rules::CONTEXT, |call| {
         call.check_function(function)
     }
 }
 
 entry! {
-    /// Prefers cache or shared memory, which changes nothing.
+    /// Sets the preference of cache or shared memory. It has no effect.
     fn cuKernelSetCacheConfig(kernel: u64, _config: c_uint, _device: c_int), Rules::DRIVER, |call| {
         call.check_function(kernel)
     }
 }
 
 entry! {
-    /// Loads a function, as it always is.
+    /// Loads a function. Functions are always loaded.
     fn cuFuncLoad(function: u64), Rules::DRIVER, |call| call.check_function(function)
 }
 
 entry! {
-    /// Whether a function is loaded: it is.
+    /// 1 for a loaded function. Functions are always loaded.
     fn cuFuncIsLoaded(state: Out<c_uint>, function: u64), Rules::DRIVER, |call| {
         call.check_function(function)?;
         state.set(1)
@@ -411,21 +411,21 @@ fn blocks(call: &mut Call, count: Out<c_int>, function: u64, threads: c_int) -> 
 }
 
 entry! {
-    /// How many blocks of a kernel a multiprocessor holds.
+    /// The number of blocks of a kernel that a multiprocessor holds.
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(count: Out<c_int>, function: u64, threads: c_int, _shared: usize), Rules::CONTEXT, |call| {
         blocks(call, count, function, threads)
     }
 }
 
 entry! {
-    /// How many blocks of a kernel a multiprocessor holds.
+    /// The number of blocks of a kernel that a multiprocessor holds.
     fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(count: Out<c_int>, function: u64, threads: c_int, _shared: usize, _flags: c_uint), Rules::CONTEXT, |call| {
         blocks(call, count, function, threads)
     }
 }
 
 entry! {
-    /// How large blocks fill a device.
+    /// The grid and the block that fill a device.
     fn cuOccupancyMaxPotentialBlockSize(grid: Out<c_int>, block: Out<c_int>, function: u64, _sizes: In<c_void>, _shared: usize, limit: c_int), Rules::CONTEXT, |call| {
         call.check_function(function)?;
         let threads = if limit > 0 { limit.min(1024) } else { 1024 };
@@ -435,7 +435,7 @@ entry! {
 }
 
 entry! {
-    /// How much dynamic shared memory a block may have.
+    /// The dynamic shared memory that a block may have.
     fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: Out<usize>, function: u64, _blocks: c_int, _threads: c_int), Rules::CONTEXT, |call| {
         call.check_function(function)?;
         bytes.set(SHARED_OPT_IN as usize)

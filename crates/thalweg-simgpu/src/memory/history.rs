@@ -1,4 +1,4 @@
-//! Who last touched each byte of an allocation.
+//! The history of accesses to each byte of an allocation.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::clock::{Clock, Epoch};
 use crate::report::Site;
 
-/// One access, for as long as something later may conflict with it.
+/// An access. It is kept while a later one may conflict with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub(crate) epoch: Epoch,
@@ -18,19 +18,20 @@ pub(crate) struct Access {
 struct Segment {
     end: u64,
     write: Option<Access>,
-    /// Since that write; at most one per slot, for a later one of the same slot says more.
+    /// The reads since that write. Of each slot only the last one is kept, which implies the
+    /// others.
     reads: Vec<Access>,
 }
 
-/// The last write of each byte, and the reads since.
+/// The last write of each byte, and the reads since that write.
 #[derive(Default)]
 pub(crate) struct History {
     segments: BTreeMap<u64, Segment>,
 }
 
 impl History {
-    /// Records an access, and gives the one that it conflicts with: one of them is a write, and
-    /// the older is not known to the clock of the new one.
+    /// Records an access, and returns an earlier one that it conflicts with: one of the two is a
+    /// write, and the clock of the new one does not cover the earlier one.
     pub(crate) fn access(
         &mut self,
         range: Range<u64>,
@@ -66,7 +67,7 @@ impl History {
         conflict
     }
 
-    /// An access that is not known to a clock, of all that there are. `range` limits the search.
+    /// An access within a range that a clock does not cover, if there is one.
     pub(crate) fn unknown(&self, range: Range<u64>, clock: &Clock) -> Option<Access> {
         let before = self.segments.range(..range.start).next_back();
         let inside = self.segments.range(range.clone());
@@ -79,7 +80,7 @@ impl History {
             .cloned()
     }
 
-    /// Makes `at` a border between segments, if it is inside one.
+    /// Splits the segment around `at`, if there is one.
     fn split(&mut self, at: u64) {
         let Some((_, segment)) = self.segments.range_mut(..at).next_back() else {
             return;

@@ -23,7 +23,7 @@ impl Class {
         methods
     }
 
-    /// The method in a slot.
+    /// The method in a slot of a version's table.
     pub(super) fn method(&self, version: Version, slot: usize) -> Option<Method> {
         let index = slot.checked_sub(2)?;
         self.methods(version).into_iter().nth(index)
@@ -37,7 +37,7 @@ pub(super) struct Method {
     pub(super) since: Version,
     /// The first version that does not have it any more.
     pub(super) until: Version,
-    /// The function that does it, if the stand-in has one.
+    /// The function of the method, if the stand-in models it.
     pub(super) function: Option<usize>,
 }
 

@@ -14,14 +14,14 @@ use super::shape::{Shapes, elements};
 use super::spec::TensorSpec;
 use crate::interface::{self, ReportKind, Site, Timestamp, is_known, report};
 
-/// Where a context gets its scratch from: `nvinfer1::ExecutionContextAllocationStrategy`.
+/// The allocation strategy of a context's scratch: `nvinfer1::ExecutionContextAllocationStrategy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strategy {
-    /// As much as any profile needs, at once.
+    /// The context allocates the most that any profile needs, at once.
     Static,
-    /// As much as the profile needs, anew whenever it changes.
+    /// The context allocates what the profile needs, at each change of profile.
     OnProfileChange,
-    /// The caller's.
+    /// The caller sets the scratch.
     UserManaged,
 }
 
@@ -41,35 +41,36 @@ pub(super) struct Context {
     pub(super) engine: Arc<Engine>,
     pub(super) strategy: Strategy,
     pub(super) lifetime: Arc<ContextLifetime>,
-    /// A few bytes on the device, which profiles are written to, and every enqueue reads.
+    /// Device memory that a profile switch writes and every enqueue reads.
     pub(super) profile_memory: u64,
     pub(super) recorder: AtomicUsize,
     state: Mutex<State>,
 }
 
-/// What [`Context::profile_memory`] has.
+/// The size of [`Context::profile_memory`], in bytes.
 pub(super) const PROFILE_BYTES: u64 = 256;
 
-/// What a caller has set, and what runs.
+/// The settings of the caller, and the work in flight.
 pub(super) struct State {
     pub(super) profile: usize,
     pub(super) inputs: BTreeMap<String, Vec<i64>>,
     pub(super) addresses: BTreeMap<String, u64>,
     pub(super) allocators: BTreeMap<String, usize>,
-    /// Scratch, and how many bytes of it there are, where the caller said so.
+    /// The address of the scratch, and its size where the caller has set it.
     pub(super) memory: u64,
     pub(super) memory_size: Option<u64>,
-    /// What `updateDeviceMemorySizeForShapes` answered, until something changes.
+    /// The last result of `updateDeviceMemorySizeForShapes`, until a shape or the profile changes.
     pub(super) partition: Option<u64>,
     pub(super) consumed_event: u64,
-    /// Streams beside the caller's: those that it gave, and those that were made.
+    /// The auxiliary streams: those that the caller set, and those that the context created.
     pub(super) aux_given: Vec<u64>,
     pub(super) aux_made: Vec<u64>,
     /// The ends of enqueues, with their calls.
     pub(super) pending: VecDeque<(Timestamp, Arc<Site>)>,
-    /// The ends of switches to another profile, with their calls.
+    /// The ends of profile switches, with their calls.
     pub(super) switches: VecDeque<(Timestamp, Arc<Site>)>,
-    /// Whether one was ever enqueued, or a part, so that [`Context::profile_memory`] says which profile it is of.
+    /// True once any part of a profile switch was enqueued. [`Context::profile_memory`] holds the
+    /// profile then.
     pub(super) switched: bool,
     pub(super) enqueues: u64,
     pub(super) name: CString,
@@ -138,7 +139,7 @@ impl Context {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It was destroyed.
+    /// Ends the context.
     pub(super) fn end(&self, site: &Arc<Site>) {
         let mut state = self.state();
         state.report_in_flight(site, "destroys the context");
@@ -161,7 +162,7 @@ impl Context {
         callback::count_recorder(self.recorder.swap(0, Ordering::Relaxed), false);
     }
 
-    /// All shapes, with the values of inputs on the host that have an address.
+    /// All shapes, with the values of the inputs on the host that have an address.
     pub(super) fn shapes(&self, state: &State) -> Shapes {
         let spec = &self.engine.spec;
         let mut shapes = Shapes {
@@ -185,7 +186,7 @@ impl Context {
         shapes
     }
 
-    /// Inputs of which too little is known.
+    /// The inputs whose shape or values are not set.
     pub(super) fn insufficient(&self, shapes: &Shapes) -> Vec<&TensorSpec> {
         let spec = &self.engine.spec;
         let inputs = spec.tensors.iter().filter(|tensor| tensor.input);
@@ -197,7 +198,7 @@ impl Context {
             .collect()
     }
 
-    /// Whether all values of inputs on the host are within the profile.
+    /// Fails if a value of an input on the host is outside of the profile.
     pub(super) fn check_values(&self, shapes: &Shapes) -> ApiResult<()> {
         for (input, values) in &shapes.values {
             let bounds = self.engine.spec.value_bounds(shapes.profile, input);
@@ -217,7 +218,7 @@ impl Context {
         Ok(())
     }
 
-    /// How much scratch an enqueue needs, as far as the context was told.
+    /// The scratch that an enqueue needs, in bytes, by what the context was told.
     pub(super) fn needed(&self, state: &State) -> u64 {
         state
             .partition
@@ -226,13 +227,14 @@ impl Context {
 }
 
 impl State {
-    /// Forgets what the host has waited for, and reports the rest.
+    /// Forgets the enqueues that the host has waited for, and reports the last of the others.
     pub(super) fn report_in_flight(&mut self, site: &Arc<Site>, what: &str) {
         self.forget_known();
         report_last(&self.pending, site, what);
     }
 
-    /// The same of switches to another profile.
+    /// Forgets the profile switches that the host has waited for, and reports the last of the
+    /// others.
     fn report_switches(&mut self, site: &Arc<Site>) {
         self.switches.retain(|(end, _)| !is_known(end));
         report_last(&self.switches, site, "destroys the context");
@@ -243,7 +245,7 @@ impl State {
     }
 }
 
-/// Reports the last of what may still run, if there is any.
+/// Reports the last of the work in flight, if there is any.
 fn report_last(running: &VecDeque<(Timestamp, Arc<Site>)>, site: &Arc<Site>, what: &str) {
     if let Some((_, other)) = running.back() {
         let message = format!("{site} {what} while {other} may still run");

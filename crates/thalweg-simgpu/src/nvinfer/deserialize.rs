@@ -1,4 +1,4 @@
-//! Engines from bytes.
+//! The deserialization of engines.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,7 +13,7 @@ use super::spec::{EngineSpec, HEADER};
 use crate::config::{TensorRt, Variant};
 use crate::interface::machine;
 
-/// Where the bytes of an engine come from.
+/// The source of an engine's bytes.
 pub(super) enum Source<'a> {
     Memory(&'a [u8]),
     Reader { reader: usize, v2: bool },
@@ -54,7 +54,7 @@ impl Source<'_> {
     }
 }
 
-/// Makes an engine.
+/// Creates an engine.
 pub(super) fn deserialize(
     call: &mut MethodCall<'_>,
     runtime: &Arc<Runtime>,
@@ -86,7 +86,7 @@ pub(super) fn deserialize(
     Ok(lifecycle::create(engine, runtime.version, &call.site))
 }
 
-/// Whether a runtime runs an engine.
+/// Fails if a runtime cannot run an engine.
 fn check(runtime: &Runtime, spec: &EngineSpec) -> ApiResult<()> {
     let ours = runtime.version;
     let (major, minor, _) = spec.version;

@@ -16,20 +16,20 @@ use crate::interface::{ReportKind, Site, report};
 pub(super) struct Engine {
     pub(super) runtime: Arc<Runtime>,
     pub(super) spec: Arc<EngineSpec>,
-    /// The device that was current when it was made.
+    /// The device that was current at its creation.
     pub(super) device: usize,
-    /// What callers hold.
+    /// The address of the object that callers hold.
     pub(super) outer: AtomicUsize,
     pub(super) name: CString,
     pub(super) names: Vec<CString>,
     pub(super) descriptions: Vec<CString>,
-    /// By profile, input and selector: values of inputs on the host.
+    /// The bounds of the values of inputs on the host.
     pub(super) values: Vec<Values>,
-    /// Start and length of what is on the device.
+    /// The start and the length of the weights on the device.
     pub(super) weights: Mutex<(u64, u64)>,
     pub(super) budget: AtomicI64,
     pub(super) recorder: AtomicUsize,
-    /// How many contexts of it there are.
+    /// The number of its contexts.
     pub(super) contexts: AtomicUsize,
 }
 
@@ -45,10 +45,10 @@ fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', "?")).unwrap_or_default()
 }
 
-/// A name of a caller's.
+/// The text of a name that a caller passes.
 ///
 /// # Safety
-/// It must be null or a terminated string.
+/// The pointer must be null or to a terminated string.
 pub(super) unsafe fn text(name: *const c_char) -> ApiResult<String> {
     if name.is_null() {
         return usage("there is no name");
@@ -107,7 +107,7 @@ impl Engine {
         })
     }
 
-    /// It was destroyed.
+    /// Ends the engine.
     pub(super) fn end(&self, site: &Arc<Site>) {
         let contexts = self.contexts.load(Ordering::Relaxed);
         if contexts > 0 {
@@ -122,17 +122,17 @@ impl Engine {
         callback::count_recorder(self.recorder.swap(0, Ordering::Relaxed), false);
     }
 
-    /// Start and length of the weights on the device.
+    /// The start and the length of the weights on the device.
     pub(super) fn weights(&self) -> (u64, u64) {
         *self.weights.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether weights are streamed.
+    /// Returns true if weights are streamed.
     pub(super) fn streams_weights(&self) -> bool {
         self.budget.load(Ordering::Relaxed) < self.spec.streamable as i64
     }
 
-    /// What streaming adds to the scratch.
+    /// The scratch that weight streaming needs, in bytes.
     pub(super) fn streaming_scratch(&self) -> u64 {
         match self.streams_weights() {
             true => self.spec.streaming_scratch.next_multiple_of(ALIGNMENT),
@@ -140,12 +140,12 @@ impl Engine {
         }
     }
 
-    /// The most that a context needs for a profile.
+    /// The most scratch that a context needs for a profile, in bytes.
     pub(super) fn scratch_of_profile(&self, profile: usize) -> u64 {
         Shapes::greatest(&self.spec, profile).scratch(&self.spec) + self.streaming_scratch()
     }
 
-    /// The most that a context needs.
+    /// The most scratch that a context needs, in bytes.
     pub(super) fn scratch(&self) -> u64 {
         let profiles = 0..self.spec.profiles.len();
         profiles
@@ -154,10 +154,10 @@ impl Engine {
             .unwrap_or(0)
     }
 
-    /// A tensor of a caller's name.
+    /// The tensor of a name.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such tensor.
     pub(super) fn tensor(&self, name: *const c_char) -> ApiResult<&TensorSpec> {
         Ok(&self.spec.tensors[self.index(name)?])
     }
@@ -179,7 +179,7 @@ impl Engine {
         }
     }
 
-    /// A tensor's name, for callers.
+    /// The name of a tensor, as a string of C.
     pub(super) fn name_of(&self, tensor: &TensorSpec) -> *const c_char {
         let index = self.spec.tensors.iter().position(|t| t.name == tensor.name);
         index.map_or(std::ptr::null(), |index| self.names[index].as_ptr())

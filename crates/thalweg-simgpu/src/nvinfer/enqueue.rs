@@ -1,4 +1,4 @@
-//! `enqueueV3`: checking what was set, and launching the kernels.
+//! `enqueueV3`: the checks of what was set, and the launches of the kernels.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,21 +15,21 @@ use crate::interface::{
     self, Branches, DeviceMemory, DriverResult, Streams, Timestamp, with_streams,
 };
 
-/// Since when engines say which outputs share the memory of an input.
+/// The first version whose engines say which outputs share the memory of an input.
 const KNOWS_ALIASES: (i32, i32) = (10, 15);
 
-/// What the driver does for an enqueue, piece by piece.
+/// The launches of one enqueue.
 struct Launch<'a> {
     plan: &'a Arc<Plan>,
     stream: u64,
-    /// How many kernels were launched.
+    /// The number of kernels that were launched.
     launched: u32,
-    /// The ends of what was launched, unless it was captured.
+    /// The ends of the launched work, unless it was captured.
     last: Vec<Timestamp>,
 }
 
 impl Context {
-    /// Launches the kernels in a stream.
+    /// Enqueues the kernels in a stream.
     pub(super) fn enqueue(
         &self,
         call: &mut MethodCall<'_>,
@@ -200,7 +200,7 @@ impl Context {
         })
     }
 
-    /// Asks an output's allocator for memory, if it has one, and tells it the shape.
+    /// Asks the allocator of an output for memory, if there is one, and tells it the shape.
     fn place(
         &self,
         call: &mut MethodCall<'_>,
@@ -241,7 +241,7 @@ impl Context {
         Ok(())
     }
 
-    /// Keeps the end of what was launched, and reports what it is not ordered after.
+    /// Keeps the ends of an enqueue, and reports an earlier one that it is not ordered after.
     fn remember(&self, call: &MethodCall<'_>, last: Vec<Timestamp>) {
         let mut state = self.state();
         state.enqueues += 1;
@@ -260,7 +260,7 @@ impl Context {
         }
     }
 
-    /// Streams beside the caller's, as many as the engine wants.
+    /// The auxiliary streams, as many as the engine uses.
     fn aux_streams(&self, call: &MethodCall<'_>) -> ApiResult<Vec<u64>> {
         let wanted = self.engine.spec.aux_streams as usize;
         let mut state = self.state();
@@ -292,7 +292,7 @@ impl Context {
     }
 }
 
-/// What fails when the driver does.
+/// The operation that fails with an error of the driver.
 const LAUNCHING: &str = "launching kernels";
 
 impl Launch<'_> {
@@ -350,7 +350,7 @@ impl Launch<'_> {
         format!("{} kernel {}", self.plan.label, self.launched)
     }
 
-    /// Waits for what was launched.
+    /// Has the host wait for the launched work.
     fn wait(&self, call: &MethodCall<'_>) -> ApiResult<()> {
         let waited = with_streams(&call.site, |driver| driver.wait_for(&self.last));
         driver_error(waited, "waiting for the stream")

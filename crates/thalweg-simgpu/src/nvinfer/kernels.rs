@@ -1,9 +1,10 @@
 //! The kernels of an enqueue.
 //!
-//! The first one reads all inputs and scribbles over the whole scratch, with a pattern that the
-//! following ones look for and replace. The last one looks once more, reads the inputs again, and
-//! writes the outputs. So whoever else uses the scratch, changes an input or frees weights in
-//! between is found out, by the order of accesses and by the numbers: the outputs are poison then.
+//! The first kernel reads all inputs and fills the whole scratch with a pattern. Those in between
+//! check the pattern and replace it by another. The last one checks it once more, reads the inputs
+//! again, and writes the outputs. So other work that uses the scratch, changes an input or frees
+//! weights in between is detected, by the order of accesses and by the numbers: the outputs are
+//! poison then.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,49 +13,49 @@ use super::compute::{Computation, Values};
 use super::spec::{Compute, EngineSpec, TensorSpec};
 use crate::interface::{DeviceMemory, ReportKind, Site, report};
 
-/// Of outputs that somebody spoiled.
+/// The byte that outputs are filled with after an error.
 const POISON: u8 = 0xff;
 
-/// The context behind the kernels, which may be gone when they run.
+/// The lifetime of a context, as its kernels see it.
 #[derive(Default)]
 pub(super) struct ContextLifetime {
-    /// The call that destroyed it.
+    /// The call that destroyed the context.
     pub(super) destroyed: Mutex<Option<Arc<Site>>>,
 }
 
-/// All that the kernels of one enqueue know.
+/// The plan of one enqueue, which its kernels share.
 pub(super) struct Plan {
     pub(super) spec: Arc<EngineSpec>,
     pub(super) lifetime: Arc<ContextLifetime>,
     pub(super) label: String,
-    /// The shapes of all tensors; of those that depend on data, with -1.
+    /// The shapes of all tensors. Dimensions that depend on data are -1.
     pub(super) shapes: BTreeMap<String, Vec<i64>>,
-    /// Where all tensors are. Outputs that depend on data may be placed late.
+    /// The addresses of all tensors. Those of outputs that depend on data may be set late.
     pub(super) addresses: Mutex<BTreeMap<String, u64>>,
-    /// Start and length.
+    /// The start and the length of the scratch, and those of the weights.
     pub(super) scratch: (u64, u64),
     pub(super) weights: (u64, u64),
-    /// What the context has on the device, which changes with its profile.
+    /// The start and the length of the context's profile memory.
     pub(super) profile_memory: (u64, u64),
-    /// The profile that it must be of, if it was ever changed.
+    /// The profile that the profile memory must hold, if it was ever switched.
     pub(super) profile: Option<u8>,
-    /// Tells the pattern of this enqueue from those of others.
+    /// The number of the enqueue, from which its pattern follows.
     pub(super) tag: u64,
-    /// The shapes that were found out on the device.
+    /// The shapes that the device has computed.
     pub(super) found: Mutex<BTreeMap<String, Vec<i64>>>,
 }
 
-/// What one kernel does.
+/// The work of one kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
-    /// Reads the inputs, scribbles.
+    /// Reads the inputs, and writes the pattern.
     Begin,
-    /// Looks for one generation of the pattern in a part of the scratch, and writes the next:
-    /// numerator and denominator of the part.
+    /// Checks one generation of the pattern in a part of the scratch, and writes the next. The part
+    /// is given by numerator and denominator.
     Middle(u64, u64, u64),
-    /// Finds out the shapes that depend on data.
+    /// Computes the shapes that depend on data.
     Count,
-    /// Looks for a generation, and writes the outputs.
+    /// Checks a generation of the pattern, and writes the outputs.
     End(u64),
 }
 
@@ -109,7 +110,7 @@ impl Plan {
         }
     }
 
-    /// Whether an output's shape is known only once it is computed.
+    /// Returns true if the shape of an output is known only once it is computed.
     pub(super) fn depends_on_data(&self, output: &str) -> bool {
         self.shapes.get(output).is_some_and(|s| s.contains(&-1))
     }
@@ -241,7 +242,7 @@ impl Plan {
     }
 }
 
-/// Some number that other inputs would not have.
+/// A hash of the inputs.
 fn digest(inputs: &BTreeMap<String, Vec<u8>>) -> u64 {
     let bytes = inputs.values().flatten();
     bytes.fold(0xcbf2_9ce4_8422_2325, |digest: u64, byte| {

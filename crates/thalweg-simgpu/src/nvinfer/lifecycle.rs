@@ -89,7 +89,7 @@ fn method_table(class: &'static Class, version: Version) -> usize {
 /// information.
 const AHEAD: usize = 2;
 
-/// Puts slots where they stay, and returns the address of the first.
+/// Allocates a table that stays, and returns the address of its first slot.
 fn leak_table(slots: &[usize; SLOTS]) -> usize {
     let mut table = vec![0; AHEAD];
     table.extend(slots);

@@ -1,8 +1,8 @@
-//! A stand-in for `libnvinfer`, which runs through the stand-in for the driver.
+//! A stand-in for `libnvinfer`, which runs on the stand-in for the driver.
 //!
 //! Callers find its functions in the same library, and call its objects through their virtual
-//! tables, which are laid out as in the version of TensorRT that it plays. `docs/simgpu.md` says
-//! what it promises.
+//! tables, which have the layout of the version that is emulated. `docs/simgpu.md` says what it
+//! promises.
 
 mod callback;
 #[forbid(unsafe_code)]
@@ -48,10 +48,10 @@ pub use spec::{Compute, Dim, EngineSpec, ProfileSpec, TensorSpec};
 pub use crate::config::{TensorRt, Variant};
 use crate::interface::{ReportKind, machine, report};
 
-/// Makes a runtime, for a caller that was built for a version.
+/// Creates a runtime, for a caller that was built for a version.
 ///
 /// # Safety
-/// The logger must be one of that version, and outlive all that is made with it.
+/// The logger must be of that version, and outlive all that is made with it.
 #[allow(non_snake_case, reason = "the name is TensorRT's")]
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn createInferRuntime_INTERNAL(
@@ -69,7 +69,7 @@ fn emulated() -> TensorRt {
     machine().tensorrt
 }
 
-/// Major, minor and patch number in one.
+/// The version in one number.
 #[allow(non_snake_case, reason = "the name is TensorRT's")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn getInferLibVersion() -> i32 {
@@ -104,7 +104,7 @@ pub(crate) extern "C" fn getInferLibBuildVersion() -> i32 {
     1
 }
 
-/// Defines functions that are there and do nothing but report.
+/// Defines functions that only report that they are not modelled.
 macro_rules! unmodelled {
     ($($name:ident)*) => {$(
         /// Not in the stand-in.
@@ -127,8 +127,8 @@ unmodelled! {
     getPluginRegistry
 }
 
-/// Whether a failure of a function of TensorRT's would mean nothing: it says or keeps what cannot go
-/// wrong, or ends something.
+/// Returns true for a method of which a failure would mean nothing: it only reads or keeps a
+/// setting, or ends something.
 pub(crate) fn never_fails(function: &str) -> bool {
     let Some(method) = function.strip_prefix("nvinfer.") else {
         return false;

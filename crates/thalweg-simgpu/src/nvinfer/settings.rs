@@ -40,7 +40,7 @@ impl Context {
         Ok(true)
     }
 
-    /// Sets the scratch, as far as TensorRT takes it.
+    /// Sets the scratch, with the checks of TensorRT.
     pub(super) fn set_memory(
         &self,
         call: &MethodCall<'_>,

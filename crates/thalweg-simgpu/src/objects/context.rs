@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 /// A device.
 pub(crate) struct Device {
-    /// The primary context, while somebody retains it.
+    /// The primary context, while it is retained.
     pub(crate) primary: Option<u64>,
     pub(crate) retained: u32,
     pub(crate) primary_flags: u32,
     pub(crate) default_pool: u64,
     pub(crate) current_pool: u64,
-    /// What every call returns from now on, until the context is gone.
+    /// The sticky error: the result of every call, until the context is gone.
     pub(crate) sticky: Option<u32>,
 }
 
@@ -21,17 +21,17 @@ pub(crate) struct Context {
     pub(crate) flags: u32,
     /// The legacy default stream, once it was used.
     pub(crate) legacy: Option<u64>,
-    /// The default streams of threads.
+    /// The default streams of threads, by number of the thread.
     pub(crate) per_thread: HashMap<u64, u64>,
     pub(crate) id: u64,
 }
 
-/// Where a context comes from.
+/// The origin of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContextKind {
     Primary,
     Created,
-    /// Behind a green context, with its multiprocessors.
+    /// The context behind a green context, with its multiprocessors.
     Green {
         multiprocessors: u32,
     },

@@ -9,17 +9,17 @@ pub(crate) struct Event {
     pub(crate) label: Arc<str>,
     pub(crate) device: usize,
     pub(crate) context: u64,
-    /// Whether it has a time.
+    /// True if it was created with timing.
     pub(crate) timing: bool,
-    /// Where it was recorded last.
+    /// The work that recorded it last.
     pub(crate) recorded: Option<Timestamp>,
-    /// When that was reached, in milliseconds of the stand-in's own time.
+    /// The time at which that work was complete, in milliseconds of the simulated clock.
     pub(crate) time: Option<f64>,
-    /// Where in a capture it was recorded last, if that was in a capture.
+    /// The capture that recorded it last, if that was later.
     pub(crate) captured: Option<Captured>,
 }
 
-/// Where in a capture an event was recorded.
+/// The record of an event in a capture: the nodes that a waiting stream depends on.
 #[derive(Clone)]
 pub(crate) struct Captured {
     pub(crate) capture: u64,

@@ -8,16 +8,16 @@ use crate::clock::Timestamp;
 use crate::report::Site;
 use crate::work::Body;
 
-/// A graph: work, and what must come before what.
+/// A graph: nodes, and their dependencies.
 #[derive(Clone)]
 pub(crate) struct Graph {
-    /// Names the graph, for the handles of its nodes.
+    /// The number of the graph, which is in the handles of its nodes.
     pub(crate) number: u64,
     pub(crate) nodes: Vec<Node>,
-    /// Whether a capture still adds to it, and owns it.
+    /// True while a capture adds to it, and owns it.
     pub(crate) capturing: bool,
-    /// Objects of the caller's, as long as the graph.
-    pub(crate) kept: Vec<UserObjectRef>,
+    /// The user objects that live as long as the graph.
+    pub(crate) user_objects: Vec<UserObjectRef>,
     pub(crate) site: Arc<Site>,
 }
 
@@ -26,25 +26,25 @@ pub(crate) struct Graph {
 pub(crate) struct Node {
     pub(crate) name: Arc<str>,
     pub(crate) body: Body,
-    /// The nodes that come before it.
+    /// The nodes that it depends on.
     pub(crate) after: Vec<usize>,
     pub(crate) device: usize,
 }
 
-/// A graph that can be launched.
+/// An executable graph.
 pub(crate) struct Exec {
-    /// The number of the graph that it was made of.
+    /// The number of the graph that it was instantiated from.
     pub(crate) source: u64,
     pub(crate) nodes: Vec<Node>,
-    /// All nodes, each after those it depends on.
+    /// All nodes, each after those that it depends on.
     pub(crate) order: Vec<usize>,
-    /// For each node, the slot of the queue that it runs in. Nodes that follow each other share
-    /// one; branches have their own.
-    pub(crate) lanes: Vec<usize>,
+    /// The slot of the queue of each node. Nodes that follow each other share a queue; branches
+    /// have queues of their own.
+    pub(crate) slots: Vec<usize>,
     /// The end of the last launch, which the next one waits for.
     pub(crate) last: Option<Timestamp>,
-    /// Objects of the caller's, as long as this and its launches.
-    pub(crate) kept: Vec<UserObjectRef>,
+    /// The user objects that live as long as the executable graph and its launches.
+    pub(crate) user_objects: Vec<UserObjectRef>,
     pub(crate) context: u64,
     pub(crate) number: u64,
     pub(crate) site: Arc<Site>,
@@ -56,7 +56,7 @@ impl Graph {
             number,
             nodes: Vec::new(),
             capturing,
-            kept: Vec::new(),
+            user_objects: Vec::new(),
             site,
         }
     }
@@ -66,7 +66,7 @@ impl Graph {
         self.nodes.len() - 1
     }
 
-    /// Some nodes and all that come before them.
+    /// Some nodes, and all that they depend on.
     pub(crate) fn ancestors(&self, nodes: &[usize]) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
         let mut open = nodes.to_vec();
@@ -78,7 +78,7 @@ impl Graph {
         found
     }
 
-    /// All nodes, each after those it depends on; `None` if they wait for each other in a circle.
+    /// All nodes, each after those that it depends on. `None` if there is a cycle.
     pub(crate) fn order(&self) -> Option<Vec<usize>> {
         let mut order = Vec::new();
         let mut placed = vec![false; self.nodes.len()];
@@ -98,7 +98,7 @@ impl Graph {
     }
 }
 
-/// The start of the handles of nodes.
+/// The first handle of nodes.
 pub(crate) const NODES: u64 = 0x6000_0000_0000;
 
 /// The handle of a node.

@@ -7,10 +7,10 @@ pub(crate) struct GreenContext {
     pub(crate) multiprocessors: u32,
 }
 
-/// What a green context is to be made of.
+/// The resources of a green context that is to be created.
 pub(crate) struct ResourceDescription {
     pub(crate) multiprocessors: u32,
 }
 
-/// Groups of multiprocessors come in multiples of this.
+/// The multiple in which groups of multiprocessors come.
 pub(crate) const GROUP: u32 = 8;

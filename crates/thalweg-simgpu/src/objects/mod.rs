@@ -1,4 +1,4 @@
-//! The objects that handles name, as plain data.
+//! The objects of the driver, as plain data.
 
 #[forbid(unsafe_code)]
 mod capture;

@@ -6,16 +6,17 @@ use std::sync::Arc;
 /// A module, or a library.
 pub(crate) struct Module {
     pub(crate) context: u64,
-    /// `None` where any name is a kernel: the image is one for real devices.
+    /// The names of its kernels. `None` for an image for real devices, in which any name is a
+    /// kernel.
     pub(crate) names: Option<Vec<Arc<str>>>,
-    /// Handles of the functions that were asked for.
+    /// The handles of its functions that were looked up, by name.
     pub(crate) functions: BTreeMap<Arc<str>, u64>,
     pub(crate) globals: BTreeMap<Arc<str>, (u64, u64)>,
-    /// Whether it is a library, which belongs to no context.
+    /// True for a library, which belongs to no context.
     pub(crate) library: bool,
 }
 
-/// A kernel of a module.
+/// A function of a module: a kernel.
 pub(crate) struct Function {
     pub(crate) name: Arc<str>,
     pub(crate) module: u64,
@@ -25,8 +26,8 @@ pub(crate) struct Function {
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 pub(crate) const MAX_SHARED: i32 = 8;
 
-/// The line that an image for the stand-in starts with. The names of its kernels follow, one a
-/// line; `name: bytes` is a variable.
+/// The first line of an image for the stand-in. The names of its kernels follow, one a line; `name:
+/// bytes` is a variable.
 const MAGIC: &str = "simgpu";
 
 impl Module {
@@ -47,7 +48,7 @@ impl Module {
     }
 }
 
-/// Kernels and variables (with their sizes) that an image of text names.
+/// The kernels, and the variables with their sizes, that an image of text names.
 pub(crate) fn parse_image(text: &str) -> Option<(Vec<Arc<str>>, Vec<(Arc<str>, u64)>)> {
     let mut lines = text.lines().map(str::trim);
     if lines.next() != Some(MAGIC) {

@@ -1,4 +1,4 @@
-//! Streams: what callers enqueue work in.
+//! Streams.
 
 use std::sync::Arc;
 
@@ -13,23 +13,23 @@ pub(crate) struct Stream {
     /// `CU_STREAM_NON_BLOCKING` or 0.
     pub(crate) flags: u32,
     pub(crate) priority: i32,
-    /// The number that `cuStreamGetId` gives.
+    /// The result of `cuStreamGetId`.
     pub(crate) id: u64,
-    /// What it is being captured into.
+    /// The number of the capture that it takes part in.
     pub(crate) capture: Option<u64>,
 }
 
-/// Where a stream comes from.
+/// The kind of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamKind {
     Created,
-    /// The one that orders itself with all blocking streams of its context.
+    /// The legacy default stream, which is ordered with all blocking streams of its context.
     Legacy,
     PerThread,
 }
 
 impl Stream {
-    /// Whether it orders itself with the legacy stream.
+    /// Returns true if it is ordered with the legacy default stream.
     pub(crate) fn is_blocking(&self) -> bool {
         self.kind != StreamKind::Legacy && self.flags & 1 == 0
     }

@@ -1,14 +1,14 @@
-//! Objects of a caller's that graphs keep.
+//! User objects: objects of the caller that graphs keep alive.
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use crate::callback;
 
-/// The destructor of an object.
+/// The destructor of a user object.
 pub(crate) type Destroy = unsafe extern "C" fn(*mut c_void);
 
-/// A reference to an object, by a graph, a launchable graph, or the caller.
+/// A reference to a user object, by a graph, an executable graph, or the caller.
 #[derive(Clone)]
 pub(crate) struct UserObjectRef {
     _object: Arc<Object>,
@@ -27,10 +27,10 @@ impl Drop for Object {
     }
 }
 
-/// An object while the caller has references to it.
+/// A user object to which the caller has references.
 pub(crate) struct UserObject {
-    pub(crate) kept: UserObjectRef,
-    /// The caller's references.
+    pub(crate) reference: UserObjectRef,
+    /// The number of the caller's references.
     pub(crate) count: u32,
 }
 
@@ -38,7 +38,7 @@ impl UserObject {
     pub(crate) fn new(destroy: Destroy, data: usize, count: u32) -> Self {
         let object = Object { destroy, data };
         Self {
-            kept: UserObjectRef {
+            reference: UserObjectRef {
                 _object: Arc::new(object),
             },
             count,

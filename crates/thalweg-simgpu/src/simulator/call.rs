@@ -1,4 +1,4 @@
-//! What every call of the driver does before, after, and while it waits.
+//! Calls of the driver: what each does before and after its own work.
 
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,7 @@ use crate::driver::Driver;
 use crate::report::{ReportKind, Site};
 use crate::status::{Answer, Status, fail};
 
-/// What a function of the driver needs and is.
+/// The rules of a function of the driver: its preconditions, and its kind.
 #[derive(Clone, Copy)]
 pub(crate) struct Rules {
     initialized: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Works at any time, and is no occasion for work to run.
+    /// A function that works at any time, and after which no work runs.
     pub(crate) const ALWAYS: Self = Self {
         initialized: false,
         context: false,
@@ -31,39 +31,40 @@ impl Rules {
         unsafe_in_capture: false,
         quiet: true,
     };
-    /// Needs `cuInit`.
+    /// A function that needs `cuInit`.
     pub(crate) const DRIVER: Self = Self {
         initialized: true,
         quiet: false,
         ..Self::ALWAYS
     };
-    /// Needs a current context.
+    /// A function that needs a current context.
     pub(crate) const CONTEXT: Self = Self {
         context: true,
         ..Self::DRIVER
     };
 
-    /// Ends something: when it is made to fail, or its device has failed, it still does that.
+    /// The same for a function that frees, destroys or ends something. It does so even if a plan of
+    /// faults has it fail, or if its device has failed.
     pub(crate) const fn releases(mut self) -> Self {
         self.release = true;
         self
     }
 
-    /// May synchronize behind the back of a capture, and so must not be called during one.
+    /// The same for a function that a capture forbids, since it may synchronize.
     pub(crate) const fn unsafe_in_capture(mut self) -> Self {
         self.unsafe_in_capture = true;
         self
     }
 }
 
-/// A call of the driver, which has the state of everything while it does not wait.
+/// A call of the driver. It holds the state of the driver, except while it waits.
 pub(crate) struct Call {
     pub(super) driver: Option<MutexGuard<'static, Driver>>,
     /// The function, and the number of the call.
     pub(crate) site: Arc<Site>,
-    /// Whether null is the thread's default stream instead of the legacy one.
+    /// True if null is the default stream of the thread instead of the legacy one.
     pub(crate) per_thread: bool,
-    /// What a plan of faults makes the call return, though it does what it has to.
+    /// True if a plan of faults has the call fail, although it does its work.
     pub(crate) injected: bool,
 }
 
@@ -85,8 +86,8 @@ impl DerefMut for Call {
     }
 }
 
-/// Does a call: counts it, lets it fail where a plan says so, checks what it needs, and lets work
-/// run afterwards. It never unwinds.
+/// Makes a call: counts it, has it fail where a plan of faults says so, checks its rules, and lets
+/// work run afterwards. It never unwinds.
 pub(crate) fn enter(
     name: &'static str,
     rules: Rules,
@@ -98,7 +99,7 @@ pub(crate) fn enter(
     enter_any(name, rules, per_thread, &mut once)
 }
 
-/// There are hundreds of functions, but this is compiled only once.
+/// The part of [`enter`] that is compiled only once for hundreds of functions.
 fn enter_any(
     name: &'static str,
     rules: Rules,
@@ -126,8 +127,7 @@ fn enter_any(
     result.unwrap_or(CUresult::CUDA_ERROR_UNKNOWN.into())
 }
 
-/// Does what another stand-in of this library needs of the driver, as a part of a call that it has
-/// counted.
+/// Makes a part of a call of another stand-in, which has counted it.
 pub(crate) fn part_of_call<T>(
     site: &Arc<Site>,
     rules: Rules,
@@ -149,7 +149,7 @@ pub(crate) fn part_of_call<T>(
     result
 }
 
-/// Remembers the end of all work in a stream; 0 if it is captured, or no stream.
+/// Records the end of all work in a stream. Returns 0 for a stream that is captured or invalid.
 pub(crate) fn mark(stream: u64) -> u64 {
     let mut driver = SIMULATOR.lock();
     let site = driver.host_site("mark");
@@ -217,14 +217,14 @@ impl Call {
         Ok(())
     }
 
-    /// Fails if a capture forbids this thread what may synchronize.
+    /// Fails if a capture forbids this thread a call that may synchronize.
     pub(crate) fn forbid_unsafe(&mut self) -> Answer {
         let (thread, mode) = (self.thread(), self.capture_mode());
         self.forbid_in_capture(thread, mode)
     }
 
-    /// Fails with what the device of the current context has failed with. Who is told so knows that
-    /// nothing on it runs any more.
+    /// Fails with the sticky error of the current device. The host knows then that nothing on it
+    /// runs any more.
     fn check_device(&mut self) -> Answer {
         let Some(code) = self.sticky() else {
             return Ok(());
@@ -240,14 +240,14 @@ impl Call {
         self.sticky().is_some()
     }
 
-    /// What the device of the current context returns for everything, if it has failed.
+    /// The sticky error of the current device.
     fn sticky(&self) -> Option<u32> {
         let context = self.current()?;
         let context = self.contexts.get(context).ok()?;
         self.devices[context.device].sticky
     }
 
-    /// The stream that a caller means: null, one of the default streams, or a handle.
+    /// The stream of a handle: null, one of the other default streams, or a created stream.
     pub(crate) fn stream(&mut self, handle: u64) -> Answer<u64> {
         let thread = match handle {
             0 if !self.per_thread => None,

@@ -42,12 +42,12 @@ impl Call {
         })
     }
 
-    /// Names the thread of this call.
+    /// The number of the thread of this call.
     pub(crate) fn thread(&self) -> u64 {
         self.with_thread(|thread| thread.key)
     }
 
-    /// The thread's contexts, the one in force last.
+    /// Uses the thread's stack of contexts, of which the last one is in force.
     pub(crate) fn with_contexts<T>(&self, f: impl FnOnce(&mut Vec<u64>) -> T) -> T {
         self.with_thread(|thread| f(&mut thread.contexts))
     }

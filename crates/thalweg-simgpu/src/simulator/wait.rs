@@ -1,4 +1,4 @@
-//! Waiting: how a call lets work run, and how it waits for work.
+//! Waits: for work, and for host functions and kernels that a call lets run.
 
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -11,24 +11,24 @@ use crate::driver::Driver;
 use crate::status::Answer;
 use crate::work::{Body, Op};
 
-/// How long a call that need not wait stands by a function of the host, or a kernel, that it let
-/// run: they may wait for this very thread. On a busy machine they may also just be slow, and a
-/// call that leaves them too early changes what the seed gives.
+/// The time after which a call that need not wait leaves a host function or a kernel that it let
+/// run: it may wait for this very thread. On a busy machine it may also just be slow, and a call
+/// that leaves it too early changes the order that the seed gives.
 const PATIENCE_WITH_HOST: Duration = Duration::from_millis(500);
 const PATIENCE_WITH_KERNEL: Duration = Duration::from_secs(5);
 
-/// How long a wait stands by without looking.
+/// The time after which a wait looks again.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 impl Call {
-    /// Stands still until all of some work is done, running it in the meantime; the host knows
-    /// it afterwards.
+    /// Waits until some work is complete, and lets work run in the meantime. The host knows the
+    /// work afterwards.
     pub(crate) fn wait_for(&mut self, work: &[Timestamp]) {
         let mut clock = Clock::default();
         for recorded in work {
             clock.join(&recorded.clock);
         }
-        let done = |driver: &Driver| work.iter().all(|r| driver.is_done(r.epoch));
+        let done = |driver: &Driver| work.iter().all(|r| driver.is_complete(r.epoch));
         if !done(self) {
             self.waits += 1;
         }
@@ -52,9 +52,9 @@ impl Call {
         self.shrink_pools();
     }
 
-    /// Whether a piece of work is done; if so, the host knows it from now on.
+    /// Returns true if some work is complete. The host knows it then.
     pub(crate) fn poll(&mut self, work: &[Timestamp]) -> bool {
-        let done = work.iter().all(|recorded| self.is_done(recorded.epoch));
+        let done = work.iter().all(|recorded| self.is_complete(recorded.epoch));
         if done {
             for recorded in work {
                 self.host_knows(&recorded.clock);
@@ -76,13 +76,13 @@ impl Call {
         self.wait_for(&tails);
     }
 
-    /// After a call: some work may run.
+    /// Lets some work run, after a call.
     pub(super) fn run_some(&mut self) {
         match self.config.mode {
             Mode::Free if self.waiting > 0 => SIMULATOR.work.notify_one(),
             Mode::Free => {}
             Mode::Seeded => {
-                while self.schedule.go_on() {
+                while self.schedule.runs_more() {
                     match self.claim(None) {
                         Some(op) => self.run_on_worker(op),
                         None => return,
@@ -92,7 +92,7 @@ impl Call {
         }
     }
 
-    /// Has a worker run what was claimed, and waits for it.
+    /// Has a worker run claimed work, and waits for it.
     fn run_on_worker(&mut self, op: Op) {
         let epoch = op.epoch;
         if op.body.is_instant() {
@@ -108,12 +108,12 @@ impl Call {
         self.jobs.push_back(op);
         SIMULATOR.work.notify_one();
         let start = Instant::now();
-        while !self.is_done(epoch) && start.elapsed() < patience {
+        while !self.is_complete(epoch) && start.elapsed() < patience {
             self.wait_for_change(PATIENCE);
         }
     }
 
-    /// Gives the state to others until something changes.
+    /// Releases the state until something changes.
     fn wait_for_change(&mut self, patience: Duration) {
         let driver = self.driver.take().expect("no wait is inside another");
         let (driver, _) = SIMULATOR

@@ -96,33 +96,33 @@ impl Implementation for Context {
 }
 
 methods! { Context:
-    /// What callers hold.
+    /// The address of the object that callers hold.
     fn get_p_impl = "getPImpl" () -> usize, else 0, |call, _this| {
         Ok(call.object.outer())
     }
-    /// Accepted; nothing is told to it.
+    /// Sets the profiler, which is never called.
     fn set_profiler = "setProfiler" (profiler: usize) -> (), else (), |_call, this| {
         this.state().profiler = profiler;
         Ok(())
     }
-    /// That.
+    /// The profiler.
     fn get_profiler = "getProfiler" () -> usize, else 0, |_call, this| { Ok(this.state().profiler) }
-    /// Its engine.
+    /// The engine.
     fn get_engine = "getEngine" () -> usize, else 0, |_call, this| {
         Ok(this.engine.outer.load(Ordering::Relaxed))
     }
-    /// Names it.
+    /// Sets the name.
     fn set_name = "setName" (name: *const c_char) -> (), else (), |_call, this| {
         // SAFETY: callers give terminated strings.
         let name = unsafe { text(name) }?;
         this.state().name = CString::new(name).unwrap_or_default();
         Ok(())
     }
-    /// That, until the next.
+    /// The name. It is valid until the next one is set.
     fn get_name = "getName" () -> *const c_char, else c"".as_ptr(), |_call, this| {
         Ok(this.state().name.as_ptr())
     }
-    /// Sets the scratch, of whatever size.
+    /// Sets the scratch, without a size.
     fn set_device_memory = "setDeviceMemory" (memory: u64) -> (), else (), |call, this| {
         this.set_memory(call, memory, None)
     }
@@ -134,22 +134,22 @@ methods! { Context:
     fn get_optimization_profile = "getOptimizationProfile" () -> i32, else -1, |_call, this| {
         Ok(this.state().profile as i32)
     }
-    /// Whether all shapes of inputs are known.
+    /// True if the shapes of all inputs are known.
     fn all_input_dimensions_specified = "allInputDimensionsSpecified" () -> bool, else false, |_call, this| {
         let shapes = this.shapes(&this.state());
         let spec = &this.engine.spec;
         Ok(spec.tensors.iter().filter(|t| t.input).all(|t| !shapes.of(spec, t).contains(&-1)))
     }
-    /// Who is told of errors, beside the logger.
+    /// Sets the error recorder.
     fn set_error_recorder = "setErrorRecorder" (recorder: usize) -> (), else (), |_call, this| {
         callback::exchange_recorder(&this.recorder, recorder);
         Ok(())
     }
-    /// That.
+    /// The error recorder.
     fn get_error_recorder = "getErrorRecorder" () -> usize, else 0, |_call, this| {
         Ok(this.recorder())
     }
-    /// Runs, and waits.
+    /// Enqueues, and waits.
     fn execute_v2 = "executeV2" (bindings: *const u64) -> bool, else false, |call, this| {
         if bindings.is_null() {
             return usage("there are no bindings");
@@ -161,16 +161,16 @@ methods! { Context:
         }
         this.enqueue(call, 0, true)
     }
-    /// Changes the profile, in the order of a stream.
+    /// Switches the profile, in the order of a stream.
     fn set_optimization_profile_async = "setOptimizationProfileAsync" (profile: i32, stream: u64) -> bool, else false, |call, this| {
         this.switch_profile(call, profile, stream)
     }
-    /// Accepted.
+    /// Sets if an enqueue profiles itself. It has no effect.
     fn set_enqueue_emits_profile = "setEnqueueEmitsProfile" (emits: bool) -> (), else (), |_call, this| {
         this.state().emits_profile = emits;
         Ok(())
     }
-    /// That.
+    /// True if an enqueue profiles itself.
     fn get_enqueue_emits_profile = "getEnqueueEmitsProfile" () -> bool, else false, |_call, this| {
         Ok(this.state().emits_profile)
     }
@@ -178,13 +178,13 @@ methods! { Context:
     fn set_input_shape = "setInputShape" (name: *const c_char, dims: *const Dims) -> bool, else false, |call, this| {
         this.set_shape(call, name, dims)
     }
-    /// A shape, with -1 for what is not known.
+    /// The shape of a tensor. Dimensions that are not known are -1.
     fn get_tensor_shape = "getTensorShape" (name: *const c_char) -> Dims, else Dims::NONE, |_call, this| {
         let tensor = this.engine.tensor(name)?;
         let shapes = this.shapes(&this.state());
         Ok(Dims::new(&shapes.of(&this.engine.spec, tensor)))
     }
-    /// How far elements are apart.
+    /// The strides of a tensor, in elements.
     fn get_tensor_strides = "getTensorStrides" (name: *const c_char) -> Dims, else Dims::NONE, |_call, this| {
         let tensor = this.engine.tensor(name)?;
         let shape = this.shapes(&this.state()).of(&this.engine.spec, tensor);
@@ -193,24 +193,24 @@ methods! { Context:
             false => Ok(Dims::new(&strides(&shape))),
         }
     }
-    /// Says where a tensor is.
+    /// Sets the address of a tensor.
     fn set_tensor_address = "setTensorAddress" (name: *const c_char, address: u64) -> bool, else false, |_call, this| {
         this.set_address(name, address, None)
     }
-    /// That.
+    /// The address of a tensor.
     fn get_tensor_address = "getTensorAddress" (name: *const c_char) -> u64, else 0, |_call, this| {
         let tensor = this.engine.tensor(name)?;
         Ok(this.state().addresses.get(&tensor.name).copied().unwrap_or(0))
     }
-    /// Says where an input is.
+    /// Sets the address of an input.
     fn set_input_tensor_address = "setInputTensorAddress" (name: *const c_char, address: u64) -> bool, else false, |_call, this| {
         this.set_address(name, address, Some(true))
     }
-    /// Says where an output is to be.
+    /// Sets the address of an output.
     fn set_output_tensor_address = "setOutputTensorAddress" (name: *const c_char, address: u64) -> bool, else false, |_call, this| {
         this.set_address(name, address, Some(false))
     }
-    /// How many inputs too little is known of, and which.
+    /// The number of inputs whose shape or values are not set, and their names.
     fn infer_shapes = "inferShapes" (count: i32, names: *mut *const c_char) -> i32, else -1, |_call, this| {
         if count < 0 || (names.is_null() && count != 0) {
             return usage(format!("a place for {count} names"));
@@ -227,16 +227,16 @@ methods! { Context:
         }
         Ok(insufficient.len() as i32)
     }
-    /// An event for the end of all reading of inputs.
+    /// Sets the event that is recorded when the inputs have been read.
     fn set_input_consumed_event = "setInputConsumedEvent" (event: u64) -> bool, else false, |_call, this| {
         this.state().consumed_event = event;
         Ok(true)
     }
-    /// That.
+    /// The event that is recorded when the inputs have been read.
     fn get_input_consumed_event = "getInputConsumedEvent" () -> u64, else 0, |_call, this| {
         Ok(this.state().consumed_event)
     }
-    /// Where an output is to be.
+    /// The address of an output.
     fn get_output_tensor_address = "getOutputTensorAddress" (name: *const c_char) -> u64, else 0, |_call, this| {
         let tensor = this.engine.tensor(name)?;
         match tensor.input {
@@ -244,7 +244,7 @@ methods! { Context:
             false => Ok(this.state().addresses.get(&tensor.name).copied().unwrap_or(0)),
         }
     }
-    /// Who allocates an output.
+    /// Sets the allocator of an output.
     fn set_output_allocator = "setOutputAllocator" (name: *const c_char, allocator: usize) -> bool, else false, |_call, this| {
         let tensor = this.engine.tensor(name)?;
         if tensor.input {
@@ -253,7 +253,7 @@ methods! { Context:
         this.state().allocators.insert(tensor.name.clone(), allocator);
         Ok(true)
     }
-    /// That.
+    /// The allocator of an output.
     fn get_output_allocator = "getOutputAllocator" (name: *const c_char) -> usize, else 0, |_call, this| {
         let tensor = this.engine.tensor(name)?;
         Ok(this.state().allocators.get(&tensor.name).copied().unwrap_or(0))
@@ -267,41 +267,41 @@ methods! { Context:
         }
         Ok(this.most_bytes(&shapes, tensor) as i64)
     }
-    /// Accepted; nothing is allocated through it.
+    /// Sets the allocator of temporary storage, which is never called.
     fn set_temporary_storage_allocator = "setTemporaryStorageAllocator" (allocator: usize) -> bool, else false, |_call, this| {
         this.state().temporary = allocator;
         Ok(true)
     }
-    /// That.
+    /// The allocator of temporary storage.
     fn get_temporary_storage_allocator = "getTemporaryStorageAllocator" () -> usize, else 0, |_call, this| {
         Ok(this.state().temporary)
     }
-    /// Runs.
+    /// Enqueues the kernels in a stream.
     fn enqueue_v3 = "enqueueV3" (stream: u64) -> bool, else false, |call, this| {
         if stream == 0 {
             call.log(Severity::Warning, "the default stream costs synchronizations");
         }
         this.enqueue(call, stream, false)
     }
-    /// Accepted.
+    /// Sets the limit of the persistent cache. It has no effect.
     fn set_persistent_cache_limit = "setPersistentCacheLimit" (bytes: usize) -> (), else (), |_call, this| {
         this.state().cache_limit = bytes;
         Ok(())
     }
-    /// That.
+    /// The limit of the persistent cache.
     fn get_persistent_cache_limit = "getPersistentCacheLimit" () -> usize, else 0, |_call, this| {
         Ok(this.state().cache_limit)
     }
-    /// Accepted.
+    /// Sets the verbosity of NVTX. It has no effect.
     fn set_nvtx_verbosity = "setNvtxVerbosity" (verbosity: i32) -> bool, else false, |_call, this| {
         this.state().verbosity = verbosity;
         Ok(true)
     }
-    /// That.
+    /// The verbosity of NVTX.
     fn get_nvtx_verbosity = "getNvtxVerbosity" () -> i32, else 0, |_call, this| {
         Ok(this.state().verbosity)
     }
-    /// Streams beside the caller's.
+    /// Sets the auxiliary streams.
     fn set_aux_streams = "setAuxStreams" (streams: *const u64, count: i32) -> (), else (), |_call, this| {
         let count = usize::try_from(count).unwrap_or(0).min(this.engine.spec.aux_streams as usize);
         if count > 0 && streams.is_null() {
@@ -312,7 +312,7 @@ methods! { Context:
         this.state().aux_given = streams;
         Ok(())
     }
-    /// How much scratch the shapes need.
+    /// The scratch that the shapes need, in bytes.
     fn update_device_memory_size_for_shapes = "updateDeviceMemorySizeForShapes" () -> usize, else 0, |_call, this| {
         let mut state = this.state();
         let shapes = this.shapes(&state);

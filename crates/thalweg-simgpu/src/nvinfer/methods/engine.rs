@@ -133,28 +133,28 @@ fn warn_of_profiles(call: &mut MethodCall<'_>, engine: &Engine) {
 }
 
 methods! { Engine:
-    /// What callers hold.
+    /// The address of the object that callers hold.
     fn get_p_impl = "getPImpl" () -> usize, else 0, |call, _this| {
         Ok(call.object.outer())
     }
-    /// One for each thing that it computes.
+    /// The number of layers: one for each computation.
     fn get_nb_layers = "getNbLayers" () -> i32, else 0, |_call, this| {
         Ok(this.spec.compute.len() as i32)
     }
-    /// Its bytes.
+    /// The bytes of the engine.
     fn serialize = "serialize" () -> usize, else 0, |call, this| {
         let memory = HostMemory { bytes: this.spec.to_bytes(), runtime: this.runtime.clone() };
         Ok(lifecycle::create(memory, this.runtime.version, &call.site))
     }
-    /// A context, by where it gets its scratch.
+    /// Creates a context with an allocation strategy.
     fn create_execution_context = "createExecutionContext" (strategy: i32) -> usize, else 0, |call, this| {
         create(this, call, strategy)
     }
-    /// A context without scratch.
+    /// Creates a context without scratch.
     fn create_without_device_memory = "createExecutionContextWithoutDeviceMemory" () -> usize, else 0, |call, this| {
         create(this, call, 2)
     }
-    /// A context, by a configuration.
+    /// Creates a context with a configuration.
     fn create_execution_context_with_config = "createExecutionContextWithRuntimeConfig" (config: usize) -> usize, else 0, |call, this| {
         // SAFETY: it is null or an object of ours.
         let config = unsafe { Outer::find(config as *const Outer) };
@@ -163,63 +163,63 @@ methods! { Engine:
         };
         create(this, call, config.strategy.load(Ordering::Relaxed))
     }
-    /// A configuration, with the default.
+    /// Creates a configuration with the defaults.
     fn create_runtime_config = "createRuntimeConfig" () -> usize, else 0, |call, this| {
         let config = RuntimeConfig { strategy: AtomicI32::new(0), runtime: this.runtime.clone() };
         Ok(lifecycle::create(config, this.runtime.version, &call.site))
     }
-    /// The most scratch that a context needs.
+    /// The most scratch that a context needs, in bytes.
     fn get_device_memory_size = "getDeviceMemorySize" () -> usize, else 0, |_call, this| {
         Ok(this.scratch() as usize)
     }
-    /// The most scratch that a context needs, with what streaming adds.
+    /// The most scratch that a context needs, in bytes, as a wider type.
     fn get_device_memory_size_v2 = "getDeviceMemorySizeV2" () -> i64, else 0, |_call, this| {
         Ok(this.scratch() as i64)
     }
-    /// The most scratch for a profile.
+    /// The most scratch that a context needs for a profile, in bytes.
     fn get_device_memory_size_for_profile = "getDeviceMemorySizeForProfile" (profile: i32) -> usize, else 0, |_call, this| {
         Ok(this.scratch_of_profile(this.profile(profile)?) as usize)
     }
-    /// The most scratch for a profile.
+    /// The most scratch that a context needs for a profile, in bytes, as a wider type.
     fn get_device_memory_size_for_profile_v2 = "getDeviceMemorySizeForProfileV2" (profile: i32) -> i64, else 0, |_call, this| {
         Ok(this.scratch_of_profile(this.profile(profile)?) as i64)
     }
-    /// Weights cannot be replaced.
+    /// False: weights cannot be replaced.
     fn is_refittable = "isRefittable" () -> bool, else false, |_call, _this| { Ok(false) }
-    /// Its name.
+    /// The name.
     fn get_name = "getName" () -> *const c_char, else std::ptr::null(), |_call, this| {
         Ok(this.name.as_ptr())
     }
-    /// How many profiles it has.
+    /// The number of profiles.
     fn get_nb_optimization_profiles = "getNbOptimizationProfiles" () -> i32, else 0, |_call, this| {
         Ok(this.spec.profiles.len() as i32)
     }
-    /// Bounds of the values of an input, where they are of 32 bits.
+    /// A bound of the values of an input on the host, as 32-bit integers.
     fn get_profile_tensor_values = "getProfileTensorValues" (name: *const c_char, profile: i32, select: i32) -> *const i32, else std::ptr::null(), |_call, this| {
         let found = this.values(name, profile, select)?;
         Ok(found.map_or(std::ptr::null(), |(values, select)| values.narrow[select].as_ptr()))
     }
-    /// Bounds of the values of an input.
+    /// A bound of the values of an input on the host, as 64-bit integers.
     fn get_profile_tensor_values_v2 = "getProfileTensorValuesV2" (name: *const c_char, profile: i32, select: i32) -> *const i64, else std::ptr::null(), |_call, this| {
         let found = this.values(name, profile, select)?;
         Ok(found.map_or(std::ptr::null(), |(values, select)| values.wide[select].as_ptr()))
     }
-    /// The standard one.
+    /// The engine capability: standard.
     fn get_engine_capability = "getEngineCapability" () -> i32, else 0, |_call, _this| { Ok(0) }
-    /// Who is told of errors, beside the logger.
+    /// Sets the error recorder.
     fn set_error_recorder = "setErrorRecorder" (recorder: usize) -> (), else (), |_call, this| {
         callback::exchange_recorder(&this.recorder, recorder);
         Ok(())
     }
-    /// That.
+    /// The error recorder.
     fn get_error_recorder = "getErrorRecorder" () -> usize, else 0, |_call, this| {
         Ok(this.recorder())
     }
-    /// There is no such dimension any more.
+    /// False: there is no implicit batch dimension any more.
     fn has_implicit_batch_dimension = "hasImplicitBatchDimension" () -> bool, else false, |_call, _this| { Ok(false) }
-    /// Names of layers only.
+    /// The profiling verbosity: names of layers only.
     fn get_profiling_verbosity = "getProfilingVerbosity" () -> i32, else 0, |_call, _this| { Ok(0) }
-    /// A shape, with -1 for what is open.
+    /// The shape of a tensor. Dimensions that the caller sets are -1.
     fn get_tensor_shape = "getTensorShape" (name: *const c_char) -> Dims, else Dims::NONE, |_call, this| {
         let dims = this.tensor(name)?.dims.iter();
         let dims: Vec<i64> = dims.map(|dim| match dim {
@@ -228,81 +228,81 @@ methods! { Engine:
         }).collect();
         Ok(Dims::new(&dims))
     }
-    /// A type.
+    /// The element type of a tensor.
     fn get_tensor_data_type = "getTensorDataType" (name: *const c_char) -> i32, else 0, |_call, this| {
         Ok(this.tensor(name)?.dtype.code())
     }
-    /// Whether it is on the host.
+    /// The location of a tensor: 1 on the host.
     fn get_tensor_location = "getTensorLocation" (name: *const c_char) -> i32, else 0, |_call, this| {
         Ok(this.tensor(name)?.on_host.into())
     }
-    /// Whether shapes depend on its values.
+    /// True for a tensor on the host, on whose values shapes depend.
     fn is_shape_inference_io = "isShapeInferenceIO" (name: *const c_char) -> bool, else false, |_call, this| {
         Ok(this.tensor(name)?.on_host)
     }
-    /// Whether it is an input or an output.
+    /// The mode of a tensor: 1 for an input, 2 for an output.
     fn get_tensor_io_mode = "getTensorIOMode" (name: *const c_char) -> i32, else 0, |_call, this| {
         Ok(if this.tensor(name)?.input { 1 } else { 2 })
     }
-    /// Not vectorized.
+    /// -1: no tensor is vectorized.
     fn get_tensor_bytes_per_component = "getTensorBytesPerComponent" (name: *const c_char) -> i32, else -1, |call, this| {
         warn_of_profiles(call, this);
         this.tensor(name)?;
         Ok(-1)
     }
-    /// Not vectorized.
+    /// -1: no tensor is vectorized.
     fn get_tensor_bytes_per_component_v2 = "getTensorBytesPerComponentV2" (name: *const c_char, profile: i32) -> i32, else -1, |_call, this| {
         this.tensor(name)?;
         this.profile(profile)?;
         Ok(-1)
     }
-    /// Not vectorized.
+    /// -1: no tensor is vectorized.
     fn get_tensor_components_per_element = "getTensorComponentsPerElement" (name: *const c_char) -> i32, else -1, |call, this| {
         warn_of_profiles(call, this);
         this.tensor(name)?;
         Ok(-1)
     }
-    /// Not vectorized.
+    /// -1: no tensor is vectorized.
     fn get_tensor_components_per_element_v2 = "getTensorComponentsPerElementV2" (name: *const c_char, profile: i32) -> i32, else -1, |_call, this| {
         this.tensor(name)?;
         this.profile(profile)?;
         Ok(-1)
     }
-    /// Row-major.
+    /// The format: row-major.
     fn get_tensor_format = "getTensorFormat" (name: *const c_char) -> i32, else 0, |call, this| {
         warn_of_profiles(call, this);
         this.tensor(name)?;
         Ok(0)
     }
-    /// Row-major.
+    /// The format: row-major.
     fn get_tensor_format_v2 = "getTensorFormatV2" (name: *const c_char, profile: i32) -> i32, else 0, |_call, this| {
         this.tensor(name)?;
         this.profile(profile)?;
         Ok(0)
     }
-    /// Row-major, in words.
+    /// The format, as text.
     fn get_tensor_format_desc = "getTensorFormatDesc" (name: *const c_char) -> *const c_char, else c"".as_ptr(), |call, this| {
         warn_of_profiles(call, this);
         Ok(this.descriptions[this.index(name)?].as_ptr())
     }
-    /// Row-major, in words.
+    /// The format, as text.
     fn get_tensor_format_desc_v2 = "getTensorFormatDescV2" (name: *const c_char, profile: i32) -> *const c_char, else c"".as_ptr(), |_call, this| {
         this.profile(profile)?;
         Ok(this.descriptions[this.index(name)?].as_ptr())
     }
-    /// Not vectorized.
+    /// -1: no tensor is vectorized.
     fn get_tensor_vectorized_dim = "getTensorVectorizedDim" (name: *const c_char) -> i32, else -1, |call, this| {
         warn_of_profiles(call, this);
         this.tensor(name)?;
         Ok(-1)
     }
-    /// Not vectorized.
+    /// -1: no tensor is vectorized.
     fn get_tensor_vectorized_dim_v2 = "getTensorVectorizedDimV2" (name: *const c_char, profile: i32) -> i32, else -1, |_call, this| {
         this.tensor(name)?;
         this.profile(profile)?;
         Ok(-1)
     }
-    /// Bounds of an input's shape.
+    /// A bound of the shape of an input.
     fn get_profile_shape = "getProfileShape" (name: *const c_char, profile: i32, select: i32) -> Dims, else Dims::NONE, |_call, this| {
         let tensor = this.tensor(name)?;
         let (profile, select) = (this.profile(profile)?, selector(select)?);
@@ -314,33 +314,33 @@ methods! { Engine:
         }
         Ok(Dims::new(&Shapes::default().of(&this.spec, tensor)))
     }
-    /// How many inputs and outputs there are.
+    /// The number of inputs and outputs.
     fn get_nb_io_tensors = "getNbIOTensors" () -> i32, else 0, |_call, this| {
         Ok(this.spec.tensors.len() as i32)
     }
-    /// The name of one.
+    /// The name of an input or output.
     fn get_io_tensor_name = "getIOTensorName" (index: i32) -> *const c_char, else std::ptr::null(), |_call, this| {
         match usize::try_from(index).ok().and_then(|index| this.names.get(index)) {
             Some(name) => Ok(name.as_ptr()),
             None => usage(format!("there is no tensor {index}, only {}", this.names.len())),
         }
     }
-    /// For one kind of device only.
+    /// The hardware compatibility: the same compute capability only.
     fn get_hardware_compatibility_level = "getHardwareCompatibilityLevel" () -> i32, else 0, |_call, _this| { Ok(0) }
-    /// How many streams beside the caller's it uses.
+    /// The number of auxiliary streams.
     fn get_nb_aux_streams = "getNbAuxStreams" () -> i32, else 0, |_call, this| {
         Ok(this.spec.aux_streams as i32)
     }
-    /// How many bytes of weights can be streamed.
+    /// The size of the weights that can be streamed, in bytes.
     fn get_streamable_weights_size = "getStreamableWeightsSize" () -> i64, else 0, |_call, this| {
         Ok(this.spec.streamable as i64)
     }
-    /// No tensor is.
+    /// False: there are no debug tensors.
     fn is_debug_tensor = "isDebugTensor" (name: *const c_char) -> bool, else false, |_call, this| {
         this.tensor(name)?;
         Ok(false)
     }
-    /// How many bytes of streamable weights are on the device.
+    /// Sets the size of the streamable weights that are on the device, in bytes.
     fn set_weight_streaming_budget_v2 = "setWeightStreamingBudgetV2" (budget: i64) -> bool, else false, |call, this| {
         let Ok(bytes) = u64::try_from(budget) else {
             return usage(format!("a budget of {budget} bytes"));
@@ -361,20 +361,20 @@ methods! { Engine:
         this.budget.store(budget.min(this.spec.streamable as i64), Ordering::Relaxed);
         Ok(true)
     }
-    /// That.
+    /// The size of the streamable weights that are on the device, in bytes.
     fn get_weight_streaming_budget_v2 = "getWeightStreamingBudgetV2" () -> i64, else 0, |_call, this| {
         Ok(this.budget.load(Ordering::Relaxed))
     }
-    /// A budget that the device has room for.
+    /// A budget for which the device has capacity.
     fn get_weight_streaming_automatic_budget = "getWeightStreamingAutomaticBudget" () -> i64, else 0, |_call, this| {
         let free = free_memory(this.device);
         Ok((free / 10 * 9).min(this.spec.streamable) as i64)
     }
-    /// What streaming adds to the scratch.
+    /// The scratch that weight streaming needs, in bytes.
     fn get_weight_streaming_scratch_memory_size = "getWeightStreamingScratchMemorySize" () -> i64, else 0, |_call, this| {
         Ok(this.streaming_scratch() as i64)
     }
-    /// The size of all weights.
+    /// A statistic: the size of all weights, in bytes.
     fn get_engine_stat = "getEngineStat" (which: i32) -> i64, else -1, |_call, this| {
         match which {
             0 => Ok((this.spec.weights + this.spec.streamable) as i64),

@@ -38,12 +38,12 @@ impl Implementation for HostMemory {
 }
 
 methods! { HostMemory:
-    /// Where the bytes are.
+    /// The address of the bytes.
     fn data = "data" () -> *const c_void, else std::ptr::null(), |_call, this| {
         Ok(this.bytes.as_ptr().cast())
     }
-    /// How many there are.
+    /// The number of bytes.
     fn size = "size" () -> usize, else 0, |_call, this| { Ok(this.bytes.len()) }
-    /// Of which type they are: `kUINT8`.
+    /// The element type: `kUINT8`.
     fn data_type = "type" () -> i32, else 0, |_call, _this| { Ok(5) }
 }

@@ -65,15 +65,15 @@ impl Implementation for Runtime {
     }
 }
 
-/// What is given instead of an object where the library cannot start: the real one adds where a base
-/// class lies to a pointer that is null. Seen with 10.6, 10.15 and 11.2.
+/// The address that is returned instead of an object where the library cannot start: the real one
+/// adds the offset of a base class to a null pointer. Seen with 10.6, 10.15 and 11.2.
 pub(crate) const NO_OBJECT: usize = 0x200;
 
-/// The code of a fault that makes `createInferRuntime_INTERNAL` give null; any other small number
-/// is given itself.
+/// The code of a fault that has `createInferRuntime_INTERNAL` return null. Any other small number
+/// is returned itself.
 const NULL: u32 = 999;
 
-/// Makes a runtime.
+/// Creates a runtime.
 pub(in crate::nvinfer) fn create(logger: usize, version: i32) -> usize {
     let CountedCall { site, injected, .. } = count_call("nvinfer.createInferRuntime_INTERNAL");
     let machine = machine();
@@ -114,11 +114,11 @@ pub(in crate::nvinfer) fn create(logger: usize, version: i32) -> usize {
 }
 
 methods! { Runtime:
-    /// What callers hold.
+    /// The address of the object that callers hold.
     fn get_p_impl = "getPImpl" () -> usize, else 0, |call, _this| {
         Ok(call.object.outer())
     }
-    /// An engine from bytes in memory, which are not needed afterwards.
+    /// Creates an engine from bytes in memory, which are not needed afterwards.
     fn deserialize_cuda_engine = "deserializeCudaEngine" (blob: *const u8, size: usize) -> usize, else 0, |call, this| {
         if blob.is_null() || size == 0 {
             return usage("there are no bytes");
@@ -127,39 +127,39 @@ methods! { Runtime:
         let bytes = unsafe { slice::from_raw_parts(blob, size) };
         deserialize(call, this, Source::Memory(bytes))
     }
-    /// An engine from a reader.
+    /// Creates an engine from a reader.
     fn deserialize_from_reader = "deserializeCudaEngine(IStreamReader)" (reader: usize) -> usize, else 0, |call, this| {
         deserialize(call, this, Source::Reader { reader, v2: false })
     }
-    /// An engine from a reader that can seek.
+    /// Creates an engine from a reader that can seek.
     fn deserialize_from_reader_v2 = "deserializeCudaEngineV2" (reader: usize) -> usize, else 0, |call, this| {
         deserialize(call, this, Source::Reader { reader, v2: true })
     }
-    /// There are no such cores.
+    /// Sets the DLA core. It has no effect.
     fn set_dla_core = "setDLACore" (core: i32) -> (), else (), |_call, this| {
         this.dla.store(core, Ordering::Relaxed);
         Ok(())
     }
-    /// That.
+    /// The DLA core.
     fn get_dla_core = "getDLACore" () -> i32, else -1, |_call, this| {
         Ok(this.dla.load(Ordering::Relaxed))
     }
-    /// None.
+    /// The number of DLA cores: none.
     fn get_nb_dla_cores = "getNbDLACores" () -> i32, else 0, |_call, _this| { Ok(0) }
-    /// Who is told of errors, beside the logger.
+    /// Sets the error recorder.
     fn set_error_recorder = "setErrorRecorder" (recorder: usize) -> (), else (), |_call, this| {
         callback::exchange_recorder(&this.recorder, recorder);
         Ok(())
     }
-    /// That.
+    /// The error recorder.
     fn get_error_recorder = "getErrorRecorder" () -> usize, else 0, |_call, this| {
         Ok(this.recorder())
     }
-    /// The logger that it was made with.
+    /// The logger that it was created with.
     fn get_logger = "getLogger" () -> *const c_void, else std::ptr::null(), |_call, this| {
         Ok(this.logger as *const c_void)
     }
-    /// How many threads it may use.
+    /// Sets the number of threads that it may use.
     fn set_max_threads = "setMaxThreads" (threads: i32) -> bool, else false, |_call, this| {
         if threads < 1 {
             return usage(format!("{threads} threads"));
@@ -167,16 +167,16 @@ methods! { Runtime:
         this.threads.store(threads, Ordering::Relaxed);
         Ok(true)
     }
-    /// That.
+    /// The number of threads that it may use.
     fn get_max_threads = "getMaxThreads" () -> i32, else 0, |_call, this| {
         Ok(this.threads.load(Ordering::Relaxed))
     }
-    /// Whether engines may bring code for the host.
+    /// Sets if engines may have code for the host.
     fn set_engine_host_code_allowed = "setEngineHostCodeAllowed" (allowed: bool) -> (), else (), |_call, this| {
         this.host_code.store(allowed, Ordering::Relaxed);
         Ok(())
     }
-    /// That.
+    /// True if engines may have code for the host.
     fn get_engine_host_code_allowed = "getEngineHostCodeAllowed" () -> bool, else false, |_call, this| {
         Ok(this.host_code.load(Ordering::Relaxed))
     }

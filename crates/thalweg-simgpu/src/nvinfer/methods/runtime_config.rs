@@ -39,11 +39,11 @@ impl Implementation for RuntimeConfig {
 }
 
 methods! { RuntimeConfig:
-    /// What callers hold.
+    /// The address of the object that callers hold.
     fn config_p_impl = "getPImpl" () -> usize, else 0, |call, _this| {
         Ok(call.object.outer())
     }
-    /// Where contexts get their scratch from.
+    /// Sets the allocation strategy of contexts.
     fn set_strategy = "setExecutionContextAllocationStrategy" (strategy: i32) -> (), else (), |_call, this| {
         if !(0..=2).contains(&strategy) {
             return usage(format!("there is no allocation strategy {strategy}"));
@@ -51,7 +51,7 @@ methods! { RuntimeConfig:
         this.strategy.store(strategy, Ordering::Relaxed);
         Ok(())
     }
-    /// That.
+    /// The allocation strategy of contexts.
     fn get_strategy = "getExecutionContextAllocationStrategy" () -> i32, else 0, |_call, this| {
         Ok(this.strategy.load(Ordering::Relaxed))
     }

@@ -2,12 +2,13 @@
 //! again. The recorded answers are those of an H200.
 #![cfg(target_os = "linux")]
 
+mod captures;
+#[path = "../driver/mod.rs"]
 mod driver;
 
 use std::ffi::c_void;
 use std::fmt::Write;
 use std::ptr;
-use std::thread;
 
 use driver::*;
 use thalweg_simgpu::{Config, Sim};
@@ -53,7 +54,7 @@ fn ask() -> String {
     memory(&mut probe);
     streams_and_events(&mut probe);
     kernels(&mut probe);
-    captures(&mut probe, context);
+    captures::ask(&mut probe, context);
     graphs(&mut probe);
     green(&mut probe);
     probe.code("release", release(0));
@@ -137,6 +138,10 @@ fn memory(probe: &mut Probe) {
     probe.code("free in another way", free_async(x, PER_THREAD));
     let y = get(|p| alloc_async(p, 1024, PER_THREAD));
     probe.code("synchronous free of it", free(y));
+    pools(probe);
+}
+
+fn pools(probe: &mut Probe) {
     let pool = get(|p| default_pool(p, 0));
     probe.code("destroy of the default pool", pool_destroy(pool));
     let mut value = 7;
@@ -226,243 +231,6 @@ fn kernels(probe: &mut Probe) {
     let found = proc_address(name, &mut function, 12000, 0, &mut status);
     probe.code("function that is not there", found);
     probe.value("its status", status);
-}
-
-/// Begins a capture, does something, and ends it.
-fn in_capture(probe: &mut Probe, what: &str, own: u64, mode: u32, act: impl FnOnce() -> Code) {
-    assert_eq!(begin_capture(own, mode), OK, "{what}");
-    probe.code(what, act());
-    let mut state = 9;
-    let code = is_capturing(own, &mut state);
-    probe.value(&format!("{what}, then"), format_args!("{code}, {state}"));
-    let mut graph = 1;
-    let end = end_capture(own, &mut graph);
-    probe.value(
-        &format!("{what}, end"),
-        format_args!("{end}, {}", graph != 0),
-    );
-    if graph > 1 {
-        assert_eq!(graph_destroy(graph), OK);
-    }
-    is_capturing(own, &mut state);
-    probe.value(&format!("{what}, after"), state);
-}
-
-fn captures(probe: &mut Probe, context: u64) {
-    let (own, blocking, other) = (stream(NON_BLOCKING), stream(0), stream(NON_BLOCKING));
-    let (done, inside, never) = (event(2), event(2), event(2));
-    let x = get(|p| alloc(p, 64));
-    let mut host = [0u32; 16];
-    let local: *mut c_void = host.as_mut_ptr().cast();
-    let mut word = 0;
-    probe.code("end of no capture", end_capture(own, &mut word));
-    probe.code("capture of legacy", begin_capture(LEGACY, 0));
-    probe.code("capture of null", begin_capture(0, 0));
-    probe.code("capture with a mode that is none", begin_capture(own, 3));
-    assert_eq!(event_record(done, own), OK);
-    assert_eq!(stream_synchronize(own), OK);
-    for (mode, name) in [(0, "global"), (1, "thread"), (2, "relaxed")] {
-        let spare = get(|p| alloc(p, 8));
-        let pinned = get(|p| alloc_host(p, 64, 0));
-        let ordered = get(|p| alloc_async(p, 64, other));
-        let module = get(|m| module_load(m, KERNEL.as_ptr().cast()));
-        let graph = {
-            assert_eq!(begin_capture(other, 1), OK);
-            assert_eq!(fill32_async(x, 0, 16, other), OK);
-            get(|graph| end_capture(other, graph))
-        };
-        let exec = get(|exec| instantiate(exec, graph, 0));
-        let mut second_exec = 0;
-        let mut ask = |what: &str, act: &mut dyn FnMut() -> Code| {
-            assert_eq!(synchronize(), OK, "{what}");
-            in_capture(probe, &format!("{name}: {what}"), own, mode, act);
-        };
-        ask("nothing", &mut || OK);
-        ask("begin", &mut || begin_capture(own, mode));
-        ask("stream synchronize", &mut || stream_synchronize(own));
-        ask("stream query", &mut || stream_query(own));
-        ask("other stream synchronize", &mut || {
-            stream_synchronize(other)
-        });
-        ask("other stream query", &mut || stream_query(other));
-        ask("context synchronize", &mut synchronize);
-        ask("alloc", &mut || alloc(&mut word, 8));
-        ask("free", &mut || free(spare));
-        ask("host alloc", &mut || alloc_host(&mut word, 8, 0));
-        ask("synchronous copy", &mut || to_host(local, x, 64));
-        ask("synchronous fill", &mut || fill32(x, 0, 16));
-        ask("event query", &mut || event_query(done));
-        ask("event synchronize", &mut || event_synchronize(done));
-        ask("event create and destroy", &mut || event_destroy(event(2)));
-        ask("stream create and destroy", &mut || {
-            stream_destroy(stream(1))
-        });
-        ask("module load", &mut || {
-            module_load(&mut word, KERNEL.as_ptr().cast())
-        });
-        ask("wait for an event outside", &mut || {
-            stream_wait(own, done, 0)
-        });
-        ask("wait for one never recorded", &mut || {
-            stream_wait(own, never, 0)
-        });
-        ask("copy in another stream", &mut || {
-            to_host_async(local, x, 64, other)
-        });
-        ask("pageable copy to the host", &mut || {
-            to_host_async(local, x, 64, own)
-        });
-        ask("pageable copy to the device", &mut || {
-            to_device_async(x, local, 64, own)
-        });
-        ask("fill in legacy", &mut || fill32_async(x, 0, 16, LEGACY));
-        ask("query of legacy", &mut || stream_query(LEGACY));
-        ask("async alloc elsewhere", &mut || {
-            alloc_async(&mut word, 64, other)
-        });
-        ask("async free elsewhere", &mut || free_async(ordered, other));
-        ask("event of the capture: query", &mut || {
-            event_record(inside, own);
-            event_query(inside)
-        });
-        ask("event of the capture: synchronize", &mut || {
-            event_record(inside, own);
-            event_synchronize(inside)
-        });
-        ask("pool", &mut || {
-            let pool = get(|p| default_pool(p, 0));
-            pool_trim(pool, 0)
-        });
-        ask("host free", &mut || free_host(pinned));
-        ask("register", &mut || register_host(local, 64, 0));
-        ask("unregister", &mut || unregister_host(local));
-        ask("module unload", &mut || module_unload(module));
-        ask("instantiate", &mut || {
-            instantiate(&mut second_exec, graph, 0)
-        });
-        ask("launch elsewhere", &mut || graph_launch(exec, other));
-        ask("exec destroy", &mut || exec_destroy(exec));
-        ask("graph destroy", &mut || graph_destroy(graph));
-        ask("event record elsewhere", &mut || event_record(done, other));
-        ask("wait elsewhere", &mut || stream_wait(other, done, 0));
-        ask("time", &mut || event_elapsed(&mut 0.0, done, done));
-        ask("memory info", &mut || memory_info(&mut 0, &mut 0));
-        for (act, what) in [
-            (0, "alloc"),
-            (1, "event query"),
-            (2, "stream query"),
-            (4, "context synchronize"),
-            (5, "stream synchronize"),
-            (6, "async alloc"),
-            (7, "copy to pageable memory"),
-            (3, "launch"),
-        ] {
-            ask(&format!("{what} of another thread"), &mut || {
-                let thread = thread::spawn(move || {
-                    assert_eq!(set_current(context), OK);
-                    match act {
-                        0 => alloc(&mut 0, 8),
-                        1 => event_query(done),
-                        2 => stream_query(other),
-                        4 => synchronize(),
-                        5 => stream_synchronize(other),
-                        6 => alloc_async(&mut 0, 64, other),
-                        7 => {
-                            let mut word = 0u32;
-                            to_host_async(ptr::from_mut(&mut word).cast(), x, 4, other)
-                        }
-                        _ => fill32_async(x, 0, 16, other),
-                    }
-                });
-                thread.join().unwrap()
-            });
-        }
-        ask("alloc of another, relaxed thread", &mut || {
-            let thread = thread::spawn(move || {
-                assert_eq!(set_current(context), OK);
-                assert_eq!(exchange_mode(&mut 2), OK);
-                alloc(&mut 0, 8)
-            });
-            thread.join().unwrap()
-        });
-        in_capture(
-            probe,
-            &format!("{name}, blocking: fill in legacy"),
-            blocking,
-            mode,
-            || fill32_async(x, 0, 16, LEGACY),
-        );
-        in_capture(
-            probe,
-            &format!("{name}, blocking: status of legacy"),
-            blocking,
-            mode,
-            || is_capturing(LEGACY, &mut 0),
-        );
-        in_capture(
-            probe,
-            &format!("{name}, blocking: synchronous copy"),
-            blocking,
-            mode,
-            || to_host(local, x, 64),
-        );
-        in_capture(
-            probe,
-            &format!("{name}: work after a broken one"),
-            own,
-            mode,
-            || {
-                stream_synchronize(own);
-                fill32_async(x, 0, 16, own)
-            },
-        );
-        in_capture(
-            probe,
-            &format!("{name}: end of another thread"),
-            own,
-            mode,
-            || {
-                let thread = thread::spawn(move || {
-                    assert_eq!(set_current(context), OK);
-                    end_capture(own, &mut 0)
-                });
-                thread.join().unwrap()
-            },
-        );
-    }
-    in_capture(probe, "unjoined", own, 1, || {
-        event_record(inside, own);
-        stream_wait(other, inside, 0);
-        fill32_async(x, 0, 16, other)
-    });
-    in_capture(probe, "forked without work", own, 1, || {
-        event_record(inside, own);
-        stream_wait(other, inside, 0)
-    });
-    in_capture(probe, "end in the other stream", own, 1, || {
-        event_record(inside, own);
-        stream_wait(other, inside, 0);
-        end_capture(other, &mut 0)
-    });
-    probe.code("query of the event of a broken one", event_query(inside));
-    in_capture(probe, "a good one with an event", own, 1, || {
-        event_record(inside, own)
-    });
-    probe.code("query of the event afterwards", event_query(inside));
-    probe.code("wait for it afterwards", stream_wait(own, inside, 0));
-    probe.code("record of it afterwards", event_record(inside, own));
-    probe.code("wait of the host for it then", event_synchronize(inside));
-    assert_eq!(begin_capture(other, 2), OK);
-    event_record(inside, other);
-    in_capture(probe, "merge", own, 2, || stream_wait(own, inside, 0));
-    probe.code("merge, end of the other", end_capture(other, &mut 0));
-    probe.code("free", free(x));
-    for event in [done, inside, never] {
-        assert_eq!(event_destroy(event), OK);
-    }
-    for stream in [own, blocking, other] {
-        assert_eq!(stream_destroy(stream), OK);
-    }
 }
 
 fn graphs(probe: &mut Probe) {
@@ -563,7 +331,7 @@ fn the_answers_are_those_of_an_h200() {
         std::fs::write(path, answers).unwrap();
         return;
     }
-    let recorded = include_str!("conformance.txt");
+    let recorded = include_str!("answers.txt");
     let differing: Vec<_> = answers
         .lines()
         .zip(recorded.lines())
