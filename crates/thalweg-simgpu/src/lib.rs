@@ -24,6 +24,22 @@
 //! The same library is a stand-in for TensorRT. [`nvinfer`] describes engines for it.
 //!
 //! It is for Linux. Elsewhere this package is empty.
+//!
+//! # Where things are
+//!
+//! Each layer uses only those above it in this list.
+//!
+//! | modules | what they are |
+//! |---|---|
+//! | `abi`, `config`, `fault`, `report`, `handle`, `status`, `clock`, `schedule` | plain values: C types, settings, errors, vector clocks, scheduling policies |
+//! | `memory` | the memory that devices reach, and the checks of accesses to it |
+//! | `callback`, `kernel`, `work` | host functions, kernels, and the operations in queues |
+//! | `objects` | contexts, streams, events, modules, graphs, as plain data |
+//! | `driver` | the state of the driver, and the changes to it: scheduling, allocation, captures, graphs |
+//! | `simulator` | the one state of the process, worker threads, calls and waits |
+//! | `entry`, `interface` | the exported functions of the driver; what other stand-ins ask of it |
+//! | `nvinfer` | the stand-in for TensorRT, which uses only `interface` |
+//! | `control`, `sim`, `launch` | the control by tests, and how their kernels see a launch |
 #![cfg(target_os = "linux")]
 
 pub mod abi;

@@ -13,23 +13,13 @@ use crate::status::{Answer, fail};
 
 impl Call {
     pub(super) fn check_graph(&mut self, graph: u64) -> Answer {
-        match self.graphs.get(graph) {
-            Ok(_) => Ok(()),
-            Err(why) => {
-                let site = self.site.clone();
-                Err(self.report_invalid_handle("graph", graph, why, &site))
-            }
-        }
+        let found = self.graphs.get(graph).map(drop);
+        self.check_handle("graph", graph, found)
     }
 
     fn check_exec(&mut self, exec: u64) -> Answer {
-        match self.execs.get(exec) {
-            Ok(_) => Ok(()),
-            Err(why) => {
-                let site = self.site.clone();
-                Err(self.report_invalid_handle("launchable graph", exec, why, &site))
-            }
-        }
+        let found = self.execs.get(exec).map(drop);
+        self.check_handle("launchable graph", exec, found)
     }
 
     fn make_exec(&mut self, out: Out<u64>, graph: u64, flags: u64) -> Answer {

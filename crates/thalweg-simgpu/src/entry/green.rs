@@ -139,13 +139,8 @@ entry! {
 
 impl Call {
     fn check_green(&mut self, green: u64) -> Answer<u64> {
-        match self.green.get(green) {
-            Ok(green) => Ok(green.context),
-            Err(why) => {
-                let site = self.site.clone();
-                Err(self.report_invalid_handle("green context", green, why, &site))
-            }
-        }
+        let found = self.green.get(green).map(|green| green.context);
+        self.check_handle("green context", green, found)
     }
 }
 

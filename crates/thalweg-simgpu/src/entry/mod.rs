@@ -10,6 +10,7 @@ mod copy;
 mod device;
 mod event;
 mod fill;
+mod function;
 mod graph;
 mod graph_nodes;
 mod green;

@@ -9,6 +9,7 @@ use cudarc::driver::sys::CUresult;
 use super::SIMULATOR;
 use crate::callback;
 use crate::driver::Driver;
+use crate::handle::InvalidHandle;
 use crate::report::{ReportKind, Site};
 use crate::status::{Answer, Status, fail};
 
@@ -261,5 +262,18 @@ impl Call {
         };
         let context = self.context()?;
         self.default_stream(context, thread)
+    }
+
+    /// Reports an invalid handle of some kind of object.
+    pub(crate) fn check_handle<T>(
+        &mut self,
+        what: &str,
+        handle: u64,
+        found: Result<T, InvalidHandle>,
+    ) -> Answer<T> {
+        found.map_err(|why| {
+            let site = self.site.clone();
+            self.report_invalid_handle(what, handle, why, &site)
+        })
     }
 }

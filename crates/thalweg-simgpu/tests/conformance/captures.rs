@@ -1,4 +1,4 @@
-//! What is allowed during a capture.
+//! The calls that are allowed during a capture.
 
 use std::ffi::c_void;
 use std::ptr;

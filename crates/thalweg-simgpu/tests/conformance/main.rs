@@ -1,5 +1,5 @@
-//! What the stand-in returns where a real driver was asked: `THALWEG_TEST_DRIVER=real` asks it
-//! again. The recorded answers are those of an H200.
+//! The conformance of the stand-in with a real driver: its answers are compared with recorded ones
+//! of an H200. `THALWEG_TEST_DRIVER=real` asks the driver of the machine.
 #![cfg(target_os = "linux")]
 
 mod captures;

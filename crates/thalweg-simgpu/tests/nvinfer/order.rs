@@ -1,4 +1,4 @@
-//! What is not ordered is found, and nothing else is.
+//! Missing order is reported, and nothing else is.
 
 use thalweg_simgpu::nvinfer::TensorRt;
 use thalweg_simgpu::{Config, Report, ReportKind, Sim};

@@ -1,4 +1,4 @@
-//! What the functions of the driver do, and what they return.
+//! The semantics of the driver's functions, and their results.
 #![cfg(target_os = "linux")]
 
 mod copies;
