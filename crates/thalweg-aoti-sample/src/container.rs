@@ -1,60 +1,42 @@
-//! The functions of a model container, as AOTInductor exports them.
-#![allow(
-    unreachable_pub,
-    non_snake_case,
-    reason = "those who load the library find the functions by their names"
-)]
+//! A model container: its constants, its kernels, and its runs.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_void};
 use std::ptr;
 
 use crate::imports::*;
-use crate::{COUNT, KEEPS, MAGIC, NO_KERNEL, Recipe, TWICE, UNSUPPORTED, VARIES, WAITS, WEIGHT};
+use crate::{COUNT, KEEPS, NO_KERNEL, Recipe, TWICE, UNSUPPORTED, VARIES, WAITS, WEIGHT};
 
-/// What tests write over.
-#[used]
-static RECIPE: Recipe = Recipe {
-    magic: MAGIC,
-    scale: 1.0,
-    shift: 0.0,
-    inputs: 1,
-    parts: 0,
-    weight_len: 0,
-};
-
-/// Code for the stand-in of the driver: the names of kernels.
+/// The image for the stand-in of the driver: the names of the kernels.
 static IMAGE: &CStr = c"simgpu\naffine\nadd\nadd_row\nadd_one\nadd_first\ncopy\n";
 
-/// As AOTInductor's numbers have it.
+/// The numbers of AOTInductor for kinds of constants.
 const PARAMETER: i32 = 1;
 const BUFFER: i32 = 2;
 
-struct Container {
-    recipe: Recipe,
-    device: i32,
+/// A model container.
+pub(crate) struct Container {
+    pub(crate) recipe: Recipe,
+    pub(crate) device: i32,
     module: *mut c_void,
-    weight: Tensor,
-    count: Tensor,
-    /// Memory for constants that came as one blob.
-    blob: *mut c_void,
+    pub(crate) weight: Tensor,
+    pub(crate) count: Tensor,
+    /// The memory of constants that came as one blob.
+    pub(crate) blob: *mut c_void,
     has_run: bool,
     runs: u32,
     kept: Option<Owned>,
 }
 
-/// A failure of something that was called.
-struct Failed;
+/// The failure of an imported function.
+pub(crate) struct Failed;
 
-fn check(code: i32) -> Result<(), Failed> {
+/// Turns the result of an imported function into an error, unless it is 0.
+pub(crate) fn check(code: i32) -> Result<(), Failed> {
     if code == 0 { Ok(()) } else { Err(Failed) }
 }
 
-fn answer(result: Result<(), Failed>) -> i32 {
-    i32::from(result.is_err())
-}
-
 /// A tensor that is deleted when this is dropped.
-struct Owned(Tensor);
+pub(crate) struct Owned(pub(crate) Tensor);
 
 impl Owned {
     fn give(mut self) -> Tensor {
@@ -71,10 +53,10 @@ impl Drop for Owned {
     }
 }
 
-/// Waits for what is on a stream.
+/// Has the host wait for a stream.
 ///
 /// # Safety
-/// It is a stream.
+/// `stream` must be a stream.
 unsafe fn wait(stream: Stream) -> Result<(), Failed> {
     let mut event = ptr::null_mut();
     // SAFETY: the caller's; the event is destroyed once.
@@ -88,11 +70,25 @@ unsafe fn wait(stream: Stream) -> Result<(), Failed> {
 }
 
 impl Container {
-    fn has(&self, part: u32) -> bool {
+    pub(crate) fn new(recipe: Recipe, device: i32) -> Self {
+        Self {
+            recipe,
+            device,
+            module: ptr::null_mut(),
+            weight: ptr::null_mut(),
+            count: ptr::null_mut(),
+            blob: ptr::null_mut(),
+            has_run: false,
+            runs: 0,
+            kept: None,
+        }
+    }
+
+    pub(crate) fn has(&self, part: u32) -> bool {
         self.recipe.parts & part != 0
     }
 
-    fn constants(&self) -> Vec<(&'static CStr, i32)> {
+    pub(crate) fn constants(&self) -> Vec<(&'static CStr, i32)> {
         let mut constants = Vec::new();
         if self.has(WEIGHT) {
             constants.push((c"weight", PARAMETER));
@@ -103,10 +99,10 @@ impl Container {
         constants
     }
 
-    /// A new tensor like another one.
+    /// A new tensor with the sizes and the strides of another one.
     ///
     /// # Safety
-    /// It is a tensor.
+    /// `tensor` must be a tensor.
     unsafe fn like(&self, tensor: Tensor) -> Result<Owned, Failed> {
         let (mut dimensions, mut result) = (0, ptr::null_mut());
         let (mut sizes, mut strides) = (ptr::null_mut(), ptr::null_mut());
@@ -128,10 +124,11 @@ impl Container {
         Ok(Owned(result))
     }
 
-    /// Launches a kernel: the first tensors are passed by address, then the numbers.
+    /// Launches a kernel. Its parameters are the addresses of the tensors, the count, and the
+    /// numbers.
     ///
     /// # Safety
-    /// They are what the kernel takes.
+    /// The parameters must be those of the kernel.
     unsafe fn launch(
         &mut self,
         stream: Stream,
@@ -184,8 +181,9 @@ impl Container {
     }
 
     /// # Safety
-    /// The inputs are tensors, of which this takes hold; the places are for outputs.
-    unsafe fn run(
+    /// The inputs must be tensors, which this takes over. `outputs` must have capacity for the
+    /// outputs.
+    pub(crate) unsafe fn run(
         &mut self,
         inputs: *mut Tensor,
         outputs: *mut Tensor,
@@ -221,7 +219,7 @@ impl Container {
     }
 
     /// # Safety
-    /// The inputs are tensors.
+    /// The inputs must be tensors.
     unsafe fn compute(&mut self, inputs: &[Owned], stream: Stream) -> Result<Owned, Failed> {
         let recipe = self.recipe;
         let x = inputs[0].0;
@@ -279,284 +277,5 @@ impl Container {
             self.launch(stream, c"copy", &[second.0, result.0], count, &[])?;
             Ok(second)
         }
-    }
-}
-
-/// The container of a handle.
-///
-/// # Safety
-/// It is one, and nobody else uses it meanwhile.
-unsafe fn of<'c>(handle: *mut c_void) -> &'c mut Container {
-    // SAFETY: the caller's.
-    unsafe { &mut *handle.cast() }
-}
-
-/// Makes a container.
-///
-/// # Safety
-/// As AOTInductor's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn AOTInductorModelContainerCreateWithDevice(
-    place: *mut *mut c_void,
-    _models: usize,
-    _device: *const c_char,
-    _folder: *const c_char,
-) -> i32 {
-    let mut device = 0;
-    // SAFETY: the recipe is there, and may be another than the compiler knows; the place is one for
-    // a handle.
-    unsafe {
-        if cudaGetDevice(&raw mut device) != 0 {
-            return 1;
-        }
-        let recipe = ptr::read_volatile(&raw const RECIPE);
-        *place = Box::into_raw(Box::new(Container {
-            recipe,
-            device,
-            module: ptr::null_mut(),
-            weight: ptr::null_mut(),
-            count: ptr::null_mut(),
-            blob: ptr::null_mut(),
-            has_run: false,
-            runs: 0,
-            kept: None,
-        }))
-        .cast();
-    }
-    0
-}
-
-/// Deletes a container.
-///
-/// # Safety
-/// As AOTInductor's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn AOTInductorModelContainerDelete(handle: *mut c_void) -> i32 {
-    // SAFETY: made by the function above, and deleted once.
-    unsafe {
-        let container = Box::from_raw(handle.cast::<Container>());
-        if !container.blob.is_null() {
-            drop((Owned(container.weight), Owned(container.count)));
-            cudaFree(container.blob);
-        }
-    }
-    0
-}
-
-macro_rules! counts {
-    ($($(#[$meta:meta])* $name:ident: |$container:ident| $value:expr;)*) => {$(
-        $(#[$meta])*
-        ///
-        /// # Safety
-        /// As AOTInductor's.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(handle: *mut c_void, count: *mut usize) -> i32 {
-            // SAFETY: the caller's.
-            unsafe {
-                let $container = of(handle);
-                *count = $value;
-            }
-            0
-        }
-    )*};
-}
-
-counts! {
-    /// How many inputs.
-    AOTInductorModelContainerGetNumInputs: |container| container.recipe.inputs as usize;
-    /// How many outputs.
-    AOTInductorModelContainerGetNumOutputs: |_container| 1;
-    /// How many constants.
-    AOTInductorModelContainerGetNumConstants: |container| container.constants().len();
-}
-
-macro_rules! of_constants {
-    ($($(#[$meta:meta])* $name:ident -> $type:ty: |$constant:ident| $value:expr;)*) => {$(
-        $(#[$meta])*
-        ///
-        /// # Safety
-        /// As AOTInductor's.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(
-            handle: *mut c_void,
-            index: usize,
-            place: *mut $type,
-        ) -> i32 {
-            // SAFETY: the caller's.
-            unsafe {
-                match of(handle).constants().get(index) {
-                    Some($constant) => *place = $value,
-                    None => return 1,
-                }
-            }
-            0
-        }
-    )*};
-}
-
-of_constants! {
-    /// A constant's name.
-    AOTInductorModelContainerGetConstantName -> *const c_char: |constant| constant.0.as_ptr();
-    /// A constant's name in the model.
-    AOTInductorModelContainerGetConstantOriginalFQN -> *const c_char: |constant| constant.0.as_ptr();
-    /// Whether a constant is computed from others.
-    AOTInductorModelContainerGetConstantFromFolded -> bool: |_constant| false;
-    /// What kind of constant it is.
-    AOTInductorModelContainerGetConstantType -> i32: |constant| constant.1;
-}
-
-/// A constant by name.
-#[repr(C)]
-pub struct Pair {
-    name: *const c_char,
-    tensor: Tensor,
-}
-
-/// Takes constants of the caller.
-///
-/// # Safety
-/// As AOTInductor's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn AOTInductorModelContainerUpdateUserManagedConstantBufferPairs(
-    handle: *mut c_void,
-    pairs: *const Pair,
-    count: usize,
-    _inactive: bool,
-    _validate: bool,
-) -> i32 {
-    // SAFETY: the caller's.
-    unsafe {
-        let container = of(handle);
-        for index in 0..count {
-            let pair = &*pairs.add(index);
-            match CStr::from_ptr(pair.name).to_bytes() {
-                b"weight" => container.weight = pair.tensor,
-                b"count" => container.count = pair.tensor,
-                _ => return 1,
-            }
-        }
-    }
-    0
-}
-
-/// Loads constants that lie one after another.
-///
-/// # Safety
-/// As AOTInductor's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn AOTInductorModelUpdateConstantsFromBlob(
-    handle: *mut c_void,
-    blob: *const u8,
-) -> i32 {
-    // SAFETY: the caller's; there is as much as the recipe says.
-    let load = || unsafe {
-        let container = of(handle);
-        let lens = [
-            container.recipe.weight_len as usize * usize::from(container.has(WEIGHT)),
-            usize::from(container.has(COUNT)),
-        ];
-        let bytes = (lens[0] + lens[1]) * 4;
-        check(cudaMalloc(&raw mut container.blob, bytes))?;
-        check(cudaMemcpy(container.blob, blob.cast(), bytes, 1))?;
-        let mut start = 0;
-        for (len, second) in lens.into_iter().zip([false, true]) {
-            if len == 0 {
-                continue;
-            }
-            let (sizes, strides) = ([len as i64], [1i64]);
-            let place = if second {
-                &raw mut container.count
-            } else {
-                &raw mut container.weight
-            };
-            check(aoti_torch_create_tensor_from_blob_v2(
-                container.blob.byte_add(start),
-                1,
-                sizes.as_ptr(),
-                strides.as_ptr(),
-                0,
-                aoti_torch_dtype_float32(),
-                aoti_torch_device_type_cuda(),
-                container.device,
-                place,
-                0,
-                ptr::null(),
-                0,
-            ))?;
-            start += len * 4;
-        }
-        Ok(())
-    };
-    answer(load())
-}
-
-/// Computes constants from others, of which there are none.
-///
-/// # Safety
-/// As AOTInductor's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn AOTInductorModelContainerRunConstantFolding(
-    _: *mut c_void,
-    _: bool,
-    _: Stream,
-    _: *mut c_void,
-) -> i32 {
-    // SAFETY: the texts are there.
-    unsafe {
-        let text = c"there are no constants to compute".as_ptr();
-        aoti_torch_warn(c"fold".as_ptr(), c"container.rs".as_ptr(), 0, text);
-    }
-    0
-}
-
-/// Runs the model.
-///
-/// # Safety
-/// As AOTInductor's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn AOTInductorModelContainerRunSingleThreaded(
-    handle: *mut c_void,
-    inputs: *mut Tensor,
-    input_count: usize,
-    outputs: *mut Tensor,
-    output_count: usize,
-    stream: Stream,
-    _executor: *mut c_void,
-) -> i32 {
-    // SAFETY: the caller's.
-    unsafe {
-        let container = of(handle);
-        if input_count != container.recipe.inputs as usize || output_count != 1 {
-            return 1;
-        }
-        answer(container.run(inputs, outputs, stream))
-    }
-}
-
-/// Runs the model.
-///
-/// # Safety
-/// As AOTInductor's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn AOTInductorModelContainerRun(
-    handle: *mut c_void,
-    inputs: *mut Tensor,
-    input_count: usize,
-    outputs: *mut Tensor,
-    output_count: usize,
-    stream: Stream,
-    executor: *mut c_void,
-) -> i32 {
-    // SAFETY: the caller's.
-    unsafe {
-        AOTInductorModelContainerRunSingleThreaded(
-            handle,
-            inputs,
-            input_count,
-            outputs,
-            output_count,
-            stream,
-            executor,
-        )
     }
 }

@@ -1,4 +1,4 @@
-//! What the library imports: a part of what AOTInductor's libraries do.
+//! The imports: a part of those of AOTInductor's libraries.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 

@@ -1,59 +1,61 @@
-//! A library of the shape of AOTInductor's, whose kernels the stand-in of the driver computes.
+//! A library with the functions of AOTInductor's libraries, whose kernels the stand-in of the
+//! driver computes.
 //!
-//! Compiled libraries cannot be made by tests: that needs PyTorch and CUDA. This one has the same
-//! functions and imports, and does what those do on the host: it allocates temporaries in the middle,
-//! loads code, launches kernels on the stream that it is given, and gives its outputs away. What it
-//! computes, a [`Recipe`] says, which tests write into the library's bytes.
+//! Tests cannot compile libraries: that needs PyTorch and CUDA. This library has the same exports
+//! and imports, and does what those do on the host: it allocates temporaries, loads code, launches
+//! kernels on the stream that it is given, and gives its outputs away. A [`Recipe`] says what it
+//! computes. Tests write it into the bytes of the library.
 //!
-//! `y = scale x + shift (+ x2) (+ weight) (+ count)`, where the count goes up by one in each run.
+//! `y = scale x + shift (+ x2) (+ weight) (+ count)`. The count goes up by one in each run.
 #![cfg(target_os = "linux")]
 
 mod container;
+mod exports;
 mod imports;
 
-/// What the library computes. It lies in the library's data, behind [`MAGIC`].
+/// The recipe of a library: what it computes. It lies in the data of the library, behind [`MAGIC`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Recipe {
     /// [`MAGIC`].
     pub magic: [u8; 16],
-    /// What inputs are multiplied with.
+    /// The factor of the first input.
     pub scale: f32,
-    /// What is added.
+    /// The constant that is added.
     pub shift: f32,
-    /// How many inputs there are: one or two, of the same sizes.
+    /// The number of inputs: one, or two of the same sizes.
     pub inputs: u32,
-    /// The sum of [`WEIGHT`], [`COUNT`] and the like.
+    /// The sum of the parts, such as [`WEIGHT`] and [`COUNT`].
     pub parts: u32,
-    /// How many elements the weight has: it is added to each row of so many.
+    /// The number of elements of the weight, which is added to each row of that length.
     pub weight_len: u32,
 }
 
-/// What a recipe is found by in the library's bytes.
+/// The bytes by which a recipe is found in the library.
 pub const MAGIC: [u8; 16] = *b"THALWEG RECIPE 1";
 
-/// There is a weight, the parameter `weight`.
+/// A part: a weight, the parameter `weight`.
 pub const WEIGHT: u32 = 1;
 
-/// There is a count, the buffer `count`.
+/// A part: a count, the buffer `count`.
 pub const COUNT: u32 = 2;
 
-/// The output is a second copy of what was computed, so that it is not the last allocation.
+/// A part: the output is a second copy of the result, so that it is not the last allocation.
 pub const TWICE: u32 = 4;
 
-/// A function is called that is not supported.
+/// A part: each run calls a function that is not supported.
 pub const UNSUPPORTED: u32 = 8;
 
-/// In the end, a kernel is launched that is not there.
+/// A part: each run ends with the launch of a kernel that does not exist.
 pub const NO_KERNEL: u32 = 16;
 
-/// Each run waits on the host for what it has launched.
+/// A part: each run ends with a host wait for its work.
 pub const WAITS: u32 = 32;
 
-/// Every fourth run allocates and frees in another order than the others.
+/// A part: every fourth run allocates and frees in another order than the others.
 pub const VARIES: u32 = 64;
 
-/// A temporary is kept until the next run.
+/// A part: a temporary is kept until the next run.
 pub const KEEPS: u32 = 128;
 
 impl Recipe {

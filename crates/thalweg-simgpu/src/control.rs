@@ -1,40 +1,34 @@
-//! The functions by which tests control the stand-in, and through which [`Sim`](crate::Sim) talks
-//! to the library.
+//! The exported functions with which tests control the stand-ins. [`Sim`](crate::Sim) calls them.
 
 use std::ffi::c_void;
 use std::slice;
-use std::sync::PoisonError;
 
 use serde::{Deserialize, Serialize};
 
 use crate::abi::KernelEntry;
-use crate::callback::{self, KernelFunction};
-use crate::clock::HOST;
-use crate::config::Config;
-use crate::driver::Driver;
+use crate::config::{Config, TensorRt};
 use crate::fault::Fault;
-use crate::memory::{Access, Toucher};
-use crate::nvinfer::TensorRt;
+use crate::kernel::{self, KernelFunction};
 use crate::report::{Report, ReportKind};
+use crate::simulator::{self, SIMULATOR};
 use crate::work::Done;
-use crate::worker::SHARED;
 
-/// What a test asks for.
+/// A request of a test.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// Forget everything, and be a new machine.
+    /// Start as a new machine of a configuration.
     Reset(Config),
-    /// What the environment says.
+    /// Start as a new machine of the environment's configuration.
     ResetToEnvironment,
     Faults(Vec<Fault>),
     Reports,
-    /// The reports, and those of what is left; they are forgotten then.
+    /// Run all work, report leaks, and take all reports.
     Finish,
     CallCounts,
     Log,
     ClearLog,
     Waits,
-    /// Run everything that is enqueued.
+    /// Run all work.
     Drain,
     Used(usize),
 }
@@ -50,17 +44,17 @@ pub(crate) enum Response {
 }
 
 fn answer(request: Request) -> Response {
-    SHARED.start();
-    let mut driver = SHARED.lock();
+    SIMULATOR.start();
+    let mut driver = SIMULATOR.lock();
     match request {
         Request::Reset(config) => {
             drop(driver);
-            reset(config);
+            SIMULATOR.reset(config);
             Response::Nothing
         }
         Request::ResetToEnvironment => {
             drop(driver);
-            reset(Config::from_environment());
+            SIMULATOR.reset(Config::from_environment());
             Response::Nothing
         }
         Request::Faults(plan) => {
@@ -70,10 +64,10 @@ fn answer(request: Request) -> Response {
         Request::Reports => Response::Reports(driver.reports.list().to_vec()),
         Request::Finish => {
             drop(driver);
-            drain();
-            driver = SHARED.lock();
+            SIMULATOR.drain();
+            driver = SIMULATOR.lock();
             let site = driver.host_site("the end");
-            driver.report_left(0, &site);
+            driver.report_leaks(&site);
             Response::Reports(driver.reports.take())
         }
         Request::CallCounts => {
@@ -88,7 +82,7 @@ fn answer(request: Request) -> Response {
         Request::Waits => Response::Number(driver.waits),
         Request::Drain => {
             drop(driver);
-            drain();
+            SIMULATOR.drain();
             Response::Nothing
         }
         Request::Used(device) => {
@@ -98,34 +92,7 @@ fn answer(request: Request) -> Response {
     }
 }
 
-/// Runs all work, without the host having waited for it.
-fn drain() {
-    let mut driver = SHARED.lock();
-    loop {
-        match driver.claim(None) {
-            Some(op) => {
-                driver = SHARED.run(driver, &op);
-                SHARED.changed.notify_all();
-            }
-            None if driver.running > 0 => {
-                driver = SHARED
-                    .changed
-                    .wait(driver)
-                    .unwrap_or_else(PoisonError::into_inner);
-            }
-            None => return,
-        }
-    }
-}
-
-fn reset(config: Config) {
-    drain();
-    let mut driver = SHARED.lock();
-    let generation = driver.generation + 1;
-    *driver = Driver::new(config, generation);
-}
-
-/// Answers a request, both in JSON.
+/// Answers a request. Both are JSON.
 ///
 /// # Safety
 /// The request must be `len` readable bytes, and `reply` is called with `user` and the answer.
@@ -150,7 +117,7 @@ pub(crate) unsafe extern "C" fn simgpu_request(
     0
 }
 
-/// Defines what kernels of a name compute; without a function it forgets it.
+/// Registers the kernels of a name, or, without a function, removes them.
 /// [`RegisterKernel`](crate::abi::RegisterKernel) says what the arguments are.
 ///
 /// # Safety
@@ -176,50 +143,20 @@ pub(crate) unsafe extern "C" fn simgpu_register_kernel(
             // SAFETY: as promised by the caller.
             unsafe { slice::from_raw_parts(sizes, count) }.to_vec()
         };
-        KernelFunction::new(function, user, release, sizes)
+        KernelFunction::registered(function, user, release, sizes)
     });
-    callback::register(&name, function);
+    kernel::register(&name, function);
 }
 
-/// Checks an access of the host to memory that devices reach, and gives the number of reports that
-/// it made: 0 if all is well, or if the memory is ordinary.
+/// As [`HostAccess`](crate::abi::HostAccess). The result is 0 for pageable memory.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn simgpu_host_access(address: *const c_void, len: usize, write: u32) -> u32 {
-    let mut driver = SHARED.lock();
-    let driver = &mut *driver;
-    let address = address as u64;
-    if len == 0 || !driver.memory.is_ours(address) {
-        return 0;
-    }
-    let before = driver.reports.list().len();
-    let name = if write == 0 {
-        "read by the host"
-    } else {
-        "write by the host"
-    };
-    let site = driver.host_site(name);
-    let clock = driver.host.clone();
-    let point = crate::clock::Point {
-        slot: HOST,
-        epoch: clock.get(HOST),
-    };
-    let toucher = Toucher {
-        access: Access { point, site },
-        clock: &clock,
-    };
-    // What is wrong is in the reports.
-    let _ = driver.memory.touch(
-        address,
-        len as u64,
-        write != 0,
-        &toucher,
-        &mut driver.reports,
-    );
-    (driver.reports.list().len() - before) as u32
+    SIMULATOR.host_access(address as u64, len, write != 0)
 }
 
-/// Sets which TensorRT is played, until the next reset: 0 for the whole library, 1 for the lean one,
-/// 2 for the dispatching one, 3 for RTX. The result is 0, or 1 if there is no such kind.
+/// Sets the version of TensorRT that is emulated, until the next reset. `kind` is 0 for the full
+/// library, 1 for the lean one, 2 for the dispatch one, 3 for RTX. Returns 0, or 1 for another
+/// kind.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn simgpu_nvinfer_version(
     major: i32,
@@ -229,7 +166,7 @@ pub(crate) extern "C" fn simgpu_nvinfer_version(
 ) -> u32 {
     match TensorRt::from_parts(major, minor, patch, kind) {
         Some(version) => {
-            SHARED.lock().config.tensorrt = version;
+            SIMULATOR.lock().config.tensorrt = version;
             0
         }
         None => 1,
@@ -245,7 +182,7 @@ pub(crate) unsafe extern "C" fn simgpu_count_call(name: *const u8, name_len: usi
     // SAFETY: as promised by the caller.
     let name = unsafe { slice::from_raw_parts(name, name_len) };
     let name = String::from_utf8_lossy(name);
-    SHARED.lock().faults.call(&name).unwrap_or(0)
+    SIMULATOR.lock().faults.call(&name).unwrap_or(0)
 }
 
 /// As [`ReportMisuse`](crate::abi::ReportMisuse).
@@ -257,7 +194,7 @@ pub(crate) unsafe extern "C" fn simgpu_report(message: *const u8, len: usize) {
     // SAFETY: as promised by the caller.
     let message = unsafe { slice::from_raw_parts(message, len) };
     let message = String::from_utf8_lossy(message).into_owned();
-    SHARED
+    SIMULATOR
         .lock()
         .reports
         .add(ReportKind::Misuse, message, Vec::new());
@@ -266,16 +203,16 @@ pub(crate) unsafe extern "C" fn simgpu_report(message: *const u8, len: usize) {
 /// As [`Mark`](crate::abi::Mark).
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn simgpu_mark(stream: u64) -> u64 {
-    crate::call::mark(stream)
+    simulator::mark(stream)
 }
 
 /// As [`IsKnown`](crate::abi::IsKnown).
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn simgpu_is_known(mark: u64) -> u32 {
-    let driver = SHARED.lock();
+    let driver = SIMULATOR.lock();
     let mark = usize::try_from(mark)
         .ok()
         .and_then(|mark| mark.checked_sub(1));
     let recorded = mark.and_then(|mark| driver.marks.get(mark));
-    u32::from(recorded.is_none_or(|recorded| driver.host.knows(recorded.point)))
+    u32::from(recorded.is_none_or(|recorded| driver.host.knows(recorded.epoch)))
 }

@@ -1,13 +1,13 @@
-//! Calls that fail because a test wants them to.
+//! Faults: the calls that a test has fail.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// What is to go wrong.
+/// A fault of a plan.
 ///
-/// Functions are named as in the documents of CUDA: `cuMemAlloc` is also `cuMemAlloc_v2`, and
+/// Functions are named as in CUDA's documentation: `cuMemAlloc` is also `cuMemAlloc_v2`, and
 /// `cuStreamQuery` is also `cuStreamQuery_ptsz`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -16,7 +16,7 @@ pub enum Fault {
     Call {
         /// The function.
         function: String,
-        /// The how-many-th call of it since the plan was set, from 1.
+        /// The number of the call since the plan was set, from 1.
         nth: u64,
         /// A `CUresult`.
         code: u32,
@@ -25,26 +25,27 @@ pub enum Fault {
     Every {
         /// The function.
         function: String,
-        /// From 1, which fails all of them.
+        /// The period, from 1, with which all calls fail.
         n: u64,
         /// A `CUresult`.
         code: u32,
     },
-    /// After a number of kernels, each later call on their device fails until the context is gone.
+    /// After a number of kernels, a sticky error: each later call on their device fails until the
+    /// context is gone.
     Sticky {
-        /// How many kernels still run, from the time that the plan was set.
+        /// The number of kernels that still run, from the time that the plan was set.
         kernels: u64,
         /// A `CUresult`.
         code: u32,
     },
-    /// Allocations fail that would bring a device above so many bytes.
+    /// Allocations fail that would take a device above a limit.
     MemoryLimit {
-        /// For each device.
+        /// The limit of each device, in bytes.
         bytes: u64,
     },
 }
 
-/// The plan, and what has been counted so far.
+/// The plan of faults, and the counts of calls.
 #[derive(Default)]
 pub(crate) struct Faults {
     plan: Vec<Fault>,
@@ -65,7 +66,7 @@ impl Faults {
         self.kernels = 0;
     }
 
-    /// Counts a call of a function, and says whether it is to fail.
+    /// Counts a call of a function, and returns the code with which it is to fail.
     pub(crate) fn call(&mut self, function: &str) -> Option<u32> {
         let function = base_name(function);
         bump(&mut self.counts, function);
@@ -88,7 +89,7 @@ impl Faults {
         })
     }
 
-    /// Counts a kernel that ran, and says whether its device fails from now on.
+    /// Counts a kernel that ran, and returns the sticky error that its device has from now on.
     pub(crate) fn kernel(&mut self) -> Option<u32> {
         self.kernels += 1;
         self.plan.iter().find_map(|fault| match fault {
@@ -97,7 +98,7 @@ impl Faults {
         })
     }
 
-    /// How many bytes a device may have in use.
+    /// The bytes that each device may have in use.
     pub(crate) fn memory_limit(&self) -> u64 {
         let limits = self.plan.iter().filter_map(|fault| match fault {
             Fault::MemoryLimit { bytes } => Some(*bytes),
@@ -106,7 +107,7 @@ impl Faults {
         limits.min().unwrap_or(u64::MAX)
     }
 
-    /// How often each function was called since the last reset.
+    /// The number of calls of each function since the last reset.
     pub(crate) fn counts(&self) -> &BTreeMap<Arc<str>, u64> {
         &self.counts
     }
@@ -121,7 +122,7 @@ fn bump(counts: &mut BTreeMap<Arc<str>, u64>, function: &str) -> u64 {
     1
 }
 
-/// A function's name without what tells its variants apart.
+/// The name of a function without the suffixes of its variants.
 pub(crate) fn base_name(name: &str) -> &str {
     let name = name
         .strip_suffix("_ptsz")

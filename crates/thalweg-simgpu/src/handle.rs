@@ -1,18 +1,18 @@
-//! Handles: the numbers by which callers name objects.
+//! Handles: the numbers that stand for objects.
 //!
-//! The number of a destroyed object usually comes back with the next one that is created, because
-//! programs that keep handles too long must be found out.
+//! The handle of a destroyed object usually comes back with the next object, so that a program that
+//! keeps a handle too long shows it.
 
-/// Why a handle names nothing.
+/// The reason why a handle is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Missing {
-    /// There was an object.
+pub(crate) enum InvalidHandle {
+    /// The object was destroyed.
     Destroyed,
-    /// There never was one.
-    Never,
+    /// There never was such an object.
+    Unknown,
 }
 
-/// The objects of one kind.
+/// The objects of one kind, by handle.
 pub(crate) struct Handles<T> {
     base: u64,
     entries: Vec<Option<Entry<T>>>,
@@ -25,11 +25,11 @@ struct Entry<T> {
     object: T,
 }
 
-/// Between the handles of two objects.
+/// The distance between two handles.
 const STRIDE: u64 = 0x40;
 
 impl<T> Handles<T> {
-    /// `kind` tells the handles of one kind from those of another.
+    /// No objects. `kind` is a number that no other kind of object has.
     pub(crate) fn new(kind: u8) -> Self {
         Self {
             base: 0x5100_0000_0000 + (u64::from(kind) << 32),
@@ -39,7 +39,7 @@ impl<T> Handles<T> {
         }
     }
 
-    /// Adds an object; the result is its handle.
+    /// Adds an object, and returns its handle.
     pub(crate) fn insert(&mut self, object: T) -> u64 {
         self.created += 1;
         let entry = Some(Entry {
@@ -59,40 +59,40 @@ impl<T> Handles<T> {
         self.base + (index as u64 + 1) * STRIDE
     }
 
-    pub(crate) fn get(&self, handle: u64) -> Result<&T, Missing> {
+    pub(crate) fn get(&self, handle: u64) -> Result<&T, InvalidHandle> {
         match self.entry(handle) {
             Some(Some(entry)) => Ok(&entry.object),
-            Some(None) => Err(Missing::Destroyed),
-            None => Err(Missing::Never),
+            Some(None) => Err(InvalidHandle::Destroyed),
+            None => Err(InvalidHandle::Unknown),
         }
     }
 
-    pub(crate) fn get_mut(&mut self, handle: u64) -> Result<&mut T, Missing> {
-        let index = self.index(handle).ok_or(Missing::Never)?;
+    pub(crate) fn get_mut(&mut self, handle: u64) -> Result<&mut T, InvalidHandle> {
+        let index = self.index(handle).ok_or(InvalidHandle::Unknown)?;
         match self.entries.get_mut(index) {
             Some(Some(entry)) => Ok(&mut entry.object),
-            Some(None) => Err(Missing::Destroyed),
-            None => Err(Missing::Never),
+            Some(None) => Err(InvalidHandle::Destroyed),
+            None => Err(InvalidHandle::Unknown),
         }
     }
 
-    /// A number for the object behind a handle that no other object ever has.
+    /// The number of the object behind a handle. No other object ever has it.
     pub(crate) fn id(&self, handle: u64) -> u64 {
         self.entry(handle)
             .and_then(Option::as_ref)
             .map_or(0, |entry| entry.id)
     }
 
-    pub(crate) fn remove(&mut self, handle: u64) -> Result<T, Missing> {
-        let index = self.index(handle).ok_or(Missing::Never)?;
+    pub(crate) fn remove(&mut self, handle: u64) -> Result<T, InvalidHandle> {
+        let index = self.index(handle).ok_or(InvalidHandle::Unknown)?;
         match self.entries.get_mut(index) {
             Some(entry @ Some(_)) => {
                 let entry = entry.take().map(|entry| entry.object);
                 self.free.push(index);
-                entry.ok_or(Missing::Destroyed)
+                entry.ok_or(InvalidHandle::Destroyed)
             }
-            Some(None) => Err(Missing::Destroyed),
-            None => Err(Missing::Never),
+            Some(None) => Err(InvalidHandle::Destroyed),
+            None => Err(InvalidHandle::Unknown),
         }
     }
 
@@ -129,8 +129,8 @@ mod tests {
         let first = handles.insert("first");
         let id = handles.id(first);
         assert_eq!(handles.remove(first), Ok("first"));
-        assert_eq!(handles.get(first), Err(Missing::Destroyed));
-        assert_eq!(handles.get(first + STRIDE), Err(Missing::Never));
+        assert_eq!(handles.get(first), Err(InvalidHandle::Destroyed));
+        assert_eq!(handles.get(first + STRIDE), Err(InvalidHandle::Unknown));
         let second = handles.insert("second");
         assert_eq!(first, second);
         assert_ne!(handles.id(second), id);

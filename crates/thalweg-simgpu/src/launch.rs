@@ -1,4 +1,4 @@
-//! A launch, as a registered kernel sees it.
+//! Launches, as registered kernels see them.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::slice;
 
 use crate::abi::LaunchView;
 
-/// Why a kernel failed. Its device fails with `CUDA_ERROR_LAUNCH_FAILED` then.
+/// The failure of a kernel. Its device fails with `CUDA_ERROR_LAUNCH_FAILED`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelFault(pub String);
 
@@ -19,7 +19,7 @@ impl fmt::Display for KernelFault {
 
 impl std::error::Error for KernelFault {}
 
-/// Numbers and the like: any bits are a value.
+/// Plain data: any bits are a value.
 ///
 /// # Safety
 /// Any bits must be a value, and there must be no padding.
@@ -33,14 +33,16 @@ macro_rules! plain {
 }
 plain!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f32 f64);
 
-/// One launch of a kernel, while it runs.
+/// A launch of a kernel, while it runs.
 ///
 /// Memory is reached through [`read`](Self::read), [`write`](Self::write) and
+/// [`update`](Self::update), which check the order of the access. The slices are valid until the
+/// kernel returns. A range that is written cannot be taken twice.
 /// [`update`](Self::update), which check that the access is ordered after what it needs. What they
 /// give is good until the kernel returns. A range that is written cannot be taken twice.
 pub struct Launch<'a> {
     view: &'a LaunchView,
-    /// What was taken, and whether to be written.
+    /// The ranges that were taken, and true for those that are written.
     taken: RefCell<Vec<(Range<u64>, bool)>>,
 }
 
@@ -59,12 +61,12 @@ impl<'a> Launch<'a> {
         std::str::from_utf8(bytes).unwrap_or("?")
     }
 
-    /// How many blocks there are, in each dimension.
+    /// The number of blocks, in each dimension.
     pub fn grid(&self) -> [u32; 3] {
         self.view.grid
     }
 
-    /// How many threads a block has, in each dimension.
+    /// The number of threads of a block, in each dimension.
     pub fn block(&self) -> [u32; 3] {
         self.view.block
     }
@@ -91,7 +93,7 @@ impl<'a> Launch<'a> {
     /// The value of a parameter.
     ///
     /// # Errors
-    /// If there is no such parameter, or it is smaller.
+    /// If there is no such parameter, or it is too small.
     pub fn argument<T: Plain>(&self, index: usize) -> Result<T, KernelFault> {
         let offsets = if self.view.offsets_len == 0 {
             &[]
@@ -114,7 +116,7 @@ impl<'a> Launch<'a> {
     /// Memory to read.
     ///
     /// # Errors
-    /// If the device cannot reach it, it is not aligned, or this kernel took it to write.
+    /// If the kernel may not access it, if it is not aligned, or if this kernel writes it.
     pub fn read<T: Plain>(&self, address: u64, len: usize) -> Result<&[T], KernelFault> {
         let start = self.take::<T>(address, len, false)?;
         // SAFETY: the stand-in gave memory of that size, which stays until the kernel returns,
@@ -122,7 +124,7 @@ impl<'a> Launch<'a> {
         Ok(unsafe { slice::from_raw_parts(start, len) })
     }
 
-    /// Memory to write; what is in it is arbitrary.
+    /// Memory to write. Its content is arbitrary.
     ///
     /// # Errors
     /// As for [`read`](Self::read), and if this kernel took any of it before.

@@ -1,22 +1,21 @@
-//! What was found wrong.
+//! Reports: the errors that the stand-ins find.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// After so many reports, further ones are only counted.
+/// The number of reports after which further ones are dropped.
 const LIMIT: usize = 1000;
 
-/// A piece of work or a call, as reports name it.
+/// The site of an error: a piece of work, or a call of the host.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Site {
     /// The kernel, or the function of the driver.
     pub name: Arc<str>,
     /// The stream, or `host`.
     pub stream: Arc<str>,
-    /// The how-many-th piece of work of that stream it is, from 1; for the host, the number of the
-    /// call.
+    /// The number of the work in that stream, from 1; for the host, the number of the call.
     pub sequence: u64,
 }
 
@@ -26,7 +25,7 @@ impl fmt::Display for Site {
     }
 }
 
-/// What kind of fault it is.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum ReportKind {
@@ -49,9 +48,10 @@ pub enum ReportKind {
     InvalidAddress,
     /// A handle was used after its object was destroyed.
     UseAfterDestroy,
-    /// A handle was used that never was one.
+    /// A handle was used that never was valid.
     InvalidHandle,
-    /// Something waited for an event that was never recorded. CUDA allows that, and does nothing.
+    /// Something waited for an event that was never recorded. CUDA allows that, and the wait does
+    /// nothing.
     EventNeverRecorded,
     /// A capture was never ended.
     CaptureLeftOpen,
@@ -63,26 +63,26 @@ pub enum ReportKind {
     KernelFailed,
     /// A host function or a kernel called the driver.
     CallInCallback,
-    /// Something that another stand-in found wrong.
+    /// An error that another stand-in found.
     Misuse,
 }
 
 impl ReportKind {
-    /// Whether CUDA allows it, and only the intention is doubtful.
+    /// Returns true for a warning: CUDA allows it, but it is hardly intended.
     pub fn is_warning(self) -> bool {
         matches!(self, Self::EventNeverRecorded)
     }
 }
 
-/// One thing that was found wrong.
+/// A report of an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// What kind of fault it is.
+    /// The kind of the error.
     pub kind: ReportKind,
-    /// The whole story.
+    /// The message, with all numbers.
     pub message: String,
-    /// What took part: the later first.
+    /// The work and the calls that took part, the later first.
     pub sites: Vec<Site>,
 }
 
@@ -100,7 +100,7 @@ impl fmt::Display for Report {
 #[derive(Default)]
 pub(crate) struct Reports {
     list: Vec<Report>,
-    /// The names of pairs that were reported, so that a loop does not fill the list.
+    /// The number of reports with the same kind and names, so that a loop does not fill the list.
     repeated: std::collections::HashMap<(ReportKind, Vec<Arc<str>>), u32>,
 }
 

@@ -1,18 +1,4 @@
-//! Which piece of work runs next.
-
-use serde::{Deserialize, Serialize};
-
-/// When work runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Mode {
-    /// Only while the host is inside a call of the driver: a few pieces after each call, and what
-    /// a wait needs during the wait. All choices follow from the seed, so the same calls of one
-    /// thread give the same order. Nothing runs while the host calls nothing.
-    #[default]
-    Seeded,
-    /// As soon as it may, oldest first, while the host goes on. For benchmarks and stress.
-    Free,
-}
+//! The choice of the work that runs next.
 
 /// A small generator of random numbers (SplitMix64).
 #[derive(Clone, Debug)]
@@ -31,7 +17,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Below `end`, which is at least 1.
+    /// A number below `end`, which is at least 1.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
     }
@@ -41,90 +27,90 @@ impl Random {
     }
 }
 
-/// Something that is allowed to run now.
+/// A piece of work that may run now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) slot: usize,
-    /// Counts all work, in the order in which it was enqueued.
+    /// The number of the work, in the order in which all work was enqueued.
     pub(crate) number: u64,
     pub(crate) copy: bool,
-    /// Whether what is being waited for needs it.
+    /// True if the current wait needs it.
     pub(crate) needed: bool,
 }
 
-/// How one seed surprises.
+/// A scheduling policy.
 #[derive(Clone, Copy, Debug)]
-enum Habit {
-    /// What was enqueued last goes first.
+enum Policy {
+    /// The work that was enqueued last goes first.
     NewestFirst,
     OldestFirst,
-    /// Copies only when nothing else is left.
+    /// Copies run only when nothing else is left.
     CopiesLate,
-    /// One stream only when nothing else is left.
+    /// One stream runs only when nothing else is left.
     Starve(usize),
     AnyOrder,
 }
 
-/// Chooses, from a seed.
+/// The scheduler: its policy, and its random numbers, both from a seed.
 pub(crate) struct Schedule {
     random: Random,
-    habit: Habit,
-    /// How likely one more piece of work runs after a call.
+    policy: Policy,
+    /// The probability that one more piece of work runs after a call.
     eagerness: f64,
-    /// How likely a wait runs nothing that it does not need.
-    selfish: f64,
+    /// The probability that a wait runs only work that it needs.
+    focus: f64,
 }
 
 impl Schedule {
     pub(crate) fn new(seed: u64, eagerness: Option<f64>) -> Self {
         let mut random = Random::new(seed);
-        let habit = match random.below(6) {
-            0 | 1 => Habit::NewestFirst,
-            2 => Habit::OldestFirst,
-            3 => Habit::CopiesLate,
-            4 => Habit::Starve(1 + random.below(6)),
-            _ => Habit::AnyOrder,
+        let policy = match random.below(6) {
+            0 | 1 => Policy::NewestFirst,
+            2 => Policy::OldestFirst,
+            3 => Policy::CopiesLate,
+            4 => Policy::Starve(1 + random.below(6)),
+            _ => Policy::AnyOrder,
         };
         // Often the host is far ahead: nothing runs until it waits.
         let eager = [0.0, 0.0, 0.02, 0.1, 0.4, 0.8][random.below(6)];
-        let selfish = [1.0, 0.9, 0.5, 0.0][random.below(4)];
+        let focus = [1.0, 0.9, 0.5, 0.0][random.below(4)];
         Self {
             random,
-            habit,
+            policy,
             eagerness: eagerness.unwrap_or(eager),
-            selfish,
+            focus,
         }
     }
 
-    /// Whether one more piece of work is to run after a call.
-    pub(crate) fn go_on(&mut self) -> bool {
+    /// Decides if one more piece of work runs after a call.
+    pub(crate) fn runs_more(&mut self) -> bool {
         self.eagerness > 0.0 && self.random.chance(self.eagerness)
     }
 
-    /// Whether a wait keeps to what it needs.
-    pub(crate) fn keep_to_needed(&mut self) -> bool {
-        self.random.chance(self.selfish)
+    /// Decides if a wait runs only work that it needs.
+    pub(crate) fn runs_only_needed(&mut self) -> bool {
+        self.random.chance(self.focus)
     }
 
-    /// The one of some candidates that runs next.
+    /// Chooses one of some candidates.
     pub(crate) fn pick(&mut self, candidates: &[Candidate]) -> Option<Candidate> {
         if candidates.is_empty() {
             return None;
         }
-        // Habits are not laws, or one seed would only ever see one order.
+        // Policies have exceptions, or one seed would only ever see one order.
         if self.random.chance(0.15) {
             return Some(candidates[self.random.below(candidates.len())]);
         }
-        let late = |c: &Candidate| match self.habit {
-            Habit::CopiesLate => c.copy,
-            Habit::Starve(slot) => c.slot == slot,
+        let late = |c: &Candidate| match self.policy {
+            Policy::CopiesLate => c.copy,
+            Policy::Starve(slot) => c.slot == slot,
             _ => false,
         };
-        match self.habit {
-            Habit::NewestFirst => candidates.iter().max_by_key(|c| c.number).copied(),
-            Habit::OldestFirst => candidates.iter().min_by_key(|c| c.number).copied(),
-            Habit::AnyOrder => Some(candidates[self.random.below(candidates.len())]),
-            Habit::CopiesLate | Habit::Starve(_) => candidates
+        match self.policy {
+            Policy::NewestFirst => candidates.iter().max_by_key(|c| c.number).copied(),
+            Policy::OldestFirst => candidates.iter().min_by_key(|c| c.number).copied(),
+            Policy::AnyOrder => Some(candidates[self.random.below(candidates.len())]),
+            Policy::CopiesLate | Policy::Starve(_) => candidates
                 .iter()
                 .max_by_key(|c| (!late(c), c.number))
                 .copied(),

@@ -1,4 +1,4 @@
-//! Controlling the stand-in from a test.
+//! The control of the stand-ins from a test.
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,7 +34,7 @@ type RegisterFunction = unsafe extern "C" fn(
     Option<unsafe extern "C" fn(*mut c_void)>,
 );
 
-/// The library, once it is loaded.
+/// The loaded library, and its control functions.
 struct Loaded {
     path: PathBuf,
     request: RequestFunction,
@@ -43,9 +43,9 @@ struct Loaded {
     _library: Library,
 }
 
-/// One test's use of the stand-in.
+/// A session: the use of the stand-ins by one test.
 ///
-/// The state of the stand-in is that of the whole process, so sessions of several threads come one
+/// The state of the stand-ins is that of the whole process, so sessions of several threads come one
 /// after the other. A session starts as a new machine.
 pub struct Sim {
     loaded: &'static Loaded,
@@ -53,15 +53,15 @@ pub struct Sim {
     _session: MutexGuard<'static, ()>,
 }
 
-/// Which call is to fail in a run of [`Sim::for_each_fault`].
+/// The call that fails in a run of [`Sim::for_each_fault`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FaultRun {
     /// The function.
     pub function: String,
-    /// The how-many-th call of it, from 1.
+    /// The number of the call of that function, from 1.
     pub nth: u64,
-    /// What it returns.
+    /// The code that it returns.
     pub code: u32,
 }
 
@@ -71,11 +71,11 @@ struct Kernel {
 }
 
 impl Sim {
-    /// The library's file. Cargo builds it with the test, for which this package must be among the
+    /// The path of the library. Cargo builds it with the test, if this package is among the
     /// dependencies for tests.
     ///
     /// # Panics
-    /// If it is not beside the running program, nor where `THALWEG_SIMGPU` says.
+    /// If the library is not beside the running program, and `THALWEG_SIMGPU` is not set.
     pub fn path() -> &'static Path {
         static PATH: OnceLock<PathBuf> = OnceLock::new();
         PATH.get_or_init(|| {
@@ -131,18 +131,18 @@ impl Sim {
         sim
     }
 
-    /// Forgets everything, except kernels, and starts as a new machine. Whatever handles and
-    /// pointers a program still has are stale then.
+    /// Starts as a new machine, with the registered kernels. Handles and pointers that a program
+    /// still has are stale then.
     pub fn reset(&self, config: Config) {
         self.request(&Request::Reset(config));
     }
 
-    /// Sets what is to go wrong, and starts to count.
+    /// Sets the plan of faults, and starts to count calls for it.
     pub fn faults(&self, plan: &[Fault]) {
         self.request(&Request::Faults(plan.to_vec()));
     }
 
-    /// What was found wrong so far.
+    /// The reports so far.
     pub fn reports(&self) -> Vec<Report> {
         match self.request(&Request::Reports) {
             Response::Reports(reports) => reports,
@@ -150,8 +150,7 @@ impl Sim {
         }
     }
 
-    /// Runs all work that is left, looks for what was not freed, and gives all that was found
-    /// wrong. It is forgotten then.
+    /// Runs all work that is left, reports leaks, and takes all reports.
     pub fn finish(&self) -> Vec<Report> {
         match self.request(&Request::Finish) {
             Response::Reports(reports) => reports,
@@ -162,7 +161,7 @@ impl Sim {
     /// As [`finish`](Self::finish).
     ///
     /// # Panics
-    /// If anything was wrong, other than warnings.
+    /// If there are reports, other than warnings.
     #[track_caller]
     pub fn assert_clean(&self) {
         let mut reports = self.finish();
@@ -173,8 +172,8 @@ impl Sim {
         }
     }
 
-    /// How often each function of the driver was called since the last reset. Variants of a
-    /// function count as one.
+    /// The number of calls of each function since the last reset. Variants of a function count as
+    /// one.
     pub fn call_counts(&self) -> Vec<(String, u64)> {
         match self.request(&Request::CallCounts) {
             Response::Counts(counts) => counts,
@@ -182,7 +181,7 @@ impl Sim {
         }
     }
 
-    /// How often one function was called since the last reset.
+    /// The number of calls of one function since the last reset.
     pub fn calls(&self, function: &str) -> u64 {
         let function = base_name(function);
         let counts = self.call_counts();
@@ -192,7 +191,7 @@ impl Sim {
             .unwrap_or(0)
     }
 
-    /// The work that has run, in the order in which it ended.
+    /// The log: the work that has run, in the order in which it was complete.
     pub fn log(&self) -> Vec<Done> {
         match self.request(&Request::Log) {
             Response::Log(log) => log,
@@ -200,7 +199,7 @@ impl Sim {
         }
     }
 
-    /// The kernels that have run, by name.
+    /// The names of the kernels that have run.
     pub fn launches(&self) -> Vec<String> {
         let kernels = self.log().into_iter();
         kernels
@@ -209,17 +208,17 @@ impl Sim {
             .collect()
     }
 
-    /// How many copies of a kind have run.
+    /// The number of copies of a kind that have run.
     pub fn copies(&self, kind: WorkKind) -> usize {
         self.log().iter().filter(|done| done.kind == kind).count()
     }
 
-    /// Forgets the work that has run.
+    /// Clears the log.
     pub fn clear_log(&self) {
         self.request(&Request::ClearLog);
     }
 
-    /// How often the host stood still for work since the last reset.
+    /// The number of times that the host had to wait for work since the last reset.
     pub fn host_waits(&self) -> u64 {
         match self.request(&Request::Waits) {
             Response::Number(number) => number,
@@ -227,7 +226,7 @@ impl Sim {
         }
     }
 
-    /// How many bytes of a device are taken.
+    /// The bytes of a device that are in use.
     pub fn used_memory(&self, device: usize) -> u64 {
         match self.request(&Request::Used(device)) {
             Response::Number(number) => number,
@@ -235,21 +234,21 @@ impl Sim {
         }
     }
 
-    /// Runs all work that is enqueued. For the checks of order, nobody has waited for it.
+    /// Runs all work that is enqueued. The host has not waited for it, for the checks of order.
     pub fn drain(&self) {
         self.request(&Request::Drain);
     }
 
-    /// Says that the host reads or writes memory at an address; false if that was wrong and was
-    /// reported.
+    /// Checks an access that the host is about to make. Returns false if it was reported.
     pub fn host_access(&self, address: u64, len: usize, write: bool) -> bool {
         let address = address as *const c_void;
         // SAFETY: the address is only looked up.
         unsafe { (self.loaded.host_access)(address, len, u32::from(write)) == 0 }
     }
 
-    /// Defines what kernels of a name compute, until the end of the session. `sizes` are those of
-    /// the parameters, in bytes. It runs on a thread of the stand-in and must not call the driver.
+    /// Registers the code of all kernels of a name, until the end of the session. `sizes` are the
+    /// sizes of the parameters, in bytes. The closure runs on a thread of the stand-in and must not
+    /// call the driver.
     pub fn register_kernel(
         &self,
         name: &str,
@@ -277,15 +276,15 @@ impl Sim {
         }
     }
 
-    /// Runs a scenario once to count its calls, and then once for each call with that call
-    /// failing. Each run starts as a new machine of that `config`; `after` is given what failed
-    /// (nothing in the first run), what the scenario gave, and the reports.
+    /// Runs a scenario once to count its calls, and then once for each call with that call failing.
+    /// Each run starts as a new machine of `config`. `after` gets the call that failed (`None` in
+    /// the first run), the scenario's result, and the reports.
     ///
-    /// Allocations fail with `CUDA_ERROR_OUT_OF_MEMORY`, everything else with
-    /// `CUDA_ERROR_UNKNOWN`. Making a runtime of TensorRT's fails twice: with null, and with a small
-    /// number that is no object. Functions that only translate (`cuGetErrorName`, `cuGetErrorString`,
-    /// `cuGetProcAddress`, `cuDriverGetVersion`) do not fail. Functions that free, destroy or end
-    /// something do so even when they fail.
+    /// Allocations fail with `CUDA_ERROR_OUT_OF_MEMORY`, all other functions with
+    /// `CUDA_ERROR_UNKNOWN`. Creating a runtime of TensorRT fails twice: with null, and with a
+    /// small number that is no object. `cuGetErrorName`, `cuGetErrorString`, `cuGetProcAddress` and
+    /// `cuDriverGetVersion` do not fail. Functions that free, destroy or end something do so even
+    /// when they fail.
     pub fn for_each_fault<T>(
         &self,
         config: &Config,
@@ -323,7 +322,7 @@ impl Sim {
         self.reset(config.clone());
     }
 
-    /// The library that this session controls.
+    /// The path of the library that this session controls.
     pub fn library(&self) -> &Path {
         &self.loaded.path
     }
@@ -377,14 +376,14 @@ impl Drop for Sim {
     }
 }
 
-/// A function of the stand-in's `control`.
+/// A control function of the library.
 fn find<T: Copy>(library: &Library, name: &str) -> T {
     // SAFETY: each is asked for with the type that `control` defines it with.
     let function = unsafe { library.get::<T>(name.as_bytes()) };
     *function.unwrap_or_else(|error| panic!("this is no stand-in: {error}"))
 }
 
-/// The codes with which a function is made to fail, one after the other.
+/// The codes with which a function fails, one after the other.
 fn failures(function: &str) -> &'static [u32] {
     const UNKNOWN: u32 = CUresult::CUDA_ERROR_UNKNOWN as u32;
     const OUT_OF_MEMORY: u32 = CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32;
@@ -396,7 +395,7 @@ fn failures(function: &str) -> &'static [u32] {
     }
 }
 
-/// Functions for which a failure would mean nothing.
+/// Returns true for a function of which a failure would mean nothing.
 fn never_fails(function: &str) -> bool {
     matches!(
         function,

@@ -1,16 +1,16 @@
-//! What functions of the driver return.
+//! The results of the driver's functions.
 
 use cudarc::driver::sys::CUresult;
 
-use crate::handle::Missing;
+use crate::handle::InvalidHandle;
 
-/// A `CUresult`, which may be one that a plan of faults made up.
+/// A `CUresult`. A plan of faults may use any number.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Status(pub(crate) u32);
 
 impl Status {
-    /// Nothing went wrong.
+    /// The result of a call without an error.
     pub(crate) const SUCCESS: Self = Self(0);
 }
 
@@ -20,8 +20,8 @@ impl From<CUresult> for Status {
     }
 }
 
-impl From<Missing> for Status {
-    fn from(_: Missing) -> Self {
+impl From<InvalidHandle> for Status {
+    fn from(_: InvalidHandle) -> Self {
         CUresult::CUDA_ERROR_INVALID_HANDLE.into()
     }
 }
@@ -29,7 +29,7 @@ impl From<Missing> for Status {
 /// The result of a part of a call.
 pub(crate) type Answer<T = ()> = Result<T, Status>;
 
-/// Fails with a code.
+/// An error with a code.
 pub(crate) fn fail<T>(result: CUresult) -> Answer<T> {
     Err(result.into())
 }

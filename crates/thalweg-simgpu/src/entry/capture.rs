@@ -1,4 +1,4 @@
-//! Capturing streams.
+//! Stream capture.
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_uint};
@@ -6,9 +6,10 @@ use std::sync::{LazyLock, Mutex};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{In, Out, entry};
-use crate::call::{Call, Rules};
-use crate::graph::node_handle;
+use super::argument::{In, Out};
+use super::entry;
+use crate::objects::node_handle;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
 entry! {
@@ -21,7 +22,7 @@ entry! {
 }
 
 entry! {
-    /// Ends the capture of a stream, and gives its graph.
+    /// Ends the capture of a stream, and returns its graph.
     fn cuStreamEndCapture / cuStreamEndCapture_ptsz (stream: u64, graph: Out<u64>), Rules::CONTEXT.releases(), |call| {
         let stream = call.stream(stream)?;
         graph.set(0)?;
@@ -37,7 +38,8 @@ entry! {
 }
 
 impl Call {
-    /// 0 if a stream is not captured, 1 if it is, 2 if its capture is broken.
+    /// The `CUstreamCaptureStatus` of a stream (0: none, 1: active, 2: invalidated), and the index
+    /// of its active capture.
     fn capture_status(&mut self, stream: u64) -> Answer<(c_uint, Option<usize>)> {
         self.forbid_implicit(stream, false)?;
         let Some(id) = self.streams.get(stream)?.capture else {
@@ -66,7 +68,7 @@ impl Call {
         let Some(capture) = capture else {
             return Ok(());
         };
-        let frontier = self.frontier(capture, stream);
+        let frontier = self.capture_dependencies(capture, stream);
         let capture = &self.captures[capture];
         id.set_if_wanted(capture.id);
         graph.set_if_wanted(capture.graph);
@@ -85,11 +87,11 @@ impl Call {
     }
 }
 
-/// Lists of nodes that callers were given, by stream.
+/// The lists of nodes that callers were given, by stream.
 static LISTS: LazyLock<Mutex<HashMap<u64, Box<[u64]>>>> = LazyLock::new(Mutex::default);
 
 entry! {
-    /// Whether a stream is being captured.
+    /// The capture status of a stream.
     fn cuStreamIsCapturing / cuStreamIsCapturing_ptsz (stream: u64, status: Out<c_uint>), Rules::CONTEXT, |call| {
         let stream = call.stream(stream)?;
         let (state, _) = call.capture_status(stream)?;
@@ -98,7 +100,7 @@ entry! {
 }
 
 entry! {
-    /// Whether a stream is being captured, and by which capture.
+    /// The capture status of a stream, and the number of its capture.
     fn cuStreamGetCaptureInfo / cuStreamGetCaptureInfo_ptsz (stream: u64, status: Out<c_uint>, id: Out<u64>), Rules::CONTEXT, |call| {
         let none = std::ptr::null_mut();
         call.capture_info(stream, status, id, Out(none), Out(none), Out(none.cast()))
@@ -106,14 +108,14 @@ entry! {
 }
 
 entry! {
-    /// Whether a stream is being captured, into what, and what its next node depends on.
+    /// The capture of a stream: its status, its graph, and the dependencies of the next node.
     fn cuStreamGetCaptureInfo_v2 / cuStreamGetCaptureInfo_v2_ptsz (stream: u64, status: Out<c_uint>, id: Out<u64>, graph: Out<u64>, nodes: Out<u64>, count: Out<usize>), Rules::CONTEXT, |call| {
         call.capture_info(stream, status, id, graph, nodes, count)
     }
 }
 
 entry! {
-    /// Whether a stream is being captured, into what, and what its next node depends on.
+    /// The capture of a stream: its status, its graph, and the dependencies of the next node.
     fn cuStreamGetCaptureInfo_v3 / cuStreamGetCaptureInfo_v3_ptsz (stream: u64, status: Out<c_uint>, id: Out<u64>, graph: Out<u64>, nodes: Out<u64>, edges: Out<u64>, count: Out<usize>), Rules::CONTEXT, |call| {
         edges.set_if_wanted(0);
         call.capture_info(stream, status, id, graph, nodes, count)
@@ -121,7 +123,7 @@ entry! {
 }
 
 entry! {
-    /// Exchanges what the thread's captures forbid.
+    /// Exchanges the capture mode of the thread.
     fn cuThreadExchangeStreamCaptureMode(mode: Out<c_uint>), Rules::DRIVER, |call| {
         let wanted = In(mode.0.cast_const()).get()?;
         if wanted > 2 {
@@ -140,7 +142,7 @@ fn update(call: &mut Call, stream: u64, nodes: In<u64>, count: usize, flags: c_u
     };
     // 0 adds, 1 replaces.
     let mut frontier = match flags {
-        0 => call.frontier(capture, stream),
+        0 => call.capture_dependencies(capture, stream),
         1 => Vec::new(),
         _ => return fail(CUresult::CUDA_ERROR_INVALID_VALUE),
     };
@@ -153,19 +155,19 @@ fn update(call: &mut Call, stream: u64, nodes: In<u64>, count: usize, flags: c_u
             frontier.push(node);
         }
     }
-    call.set_frontier(capture, stream, frontier);
+    call.set_capture_dependencies(capture, stream, frontier);
     Ok(())
 }
 
 entry! {
-    /// Sets what the next node of a captured stream depends on.
+    /// Sets the dependencies of the next node of a captured stream.
     fn cuStreamUpdateCaptureDependencies / cuStreamUpdateCaptureDependencies_ptsz (stream: u64, nodes: In<u64>, count: usize, flags: c_uint), Rules::CONTEXT, |call| {
         update(call, stream, nodes, count, flags)
     }
 }
 
 entry! {
-    /// Sets what the next node of a captured stream depends on.
+    /// Sets the dependencies of the next node of a captured stream.
     fn cuStreamUpdateCaptureDependencies_v2 / cuStreamUpdateCaptureDependencies_v2_ptsz (stream: u64, nodes: In<u64>, _edges: In<c_int>, count: usize, flags: c_uint), Rules::CONTEXT, |call| {
         update(call, stream, nodes, count, flags)
     }

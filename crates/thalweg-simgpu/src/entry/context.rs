@@ -1,44 +1,16 @@
-//! Contexts: of devices, of threads, and access between devices.
+//! Contexts: primary ones, created ones, the current one, and access between devices.
 
 use std::ffi::{c_int, c_uint};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{In, Out, entry};
-use crate::call::{Call, Rules};
-use crate::context::ContextKind;
-use crate::event::Recorded;
+use super::argument::{In, Out};
+use super::entry;
+use crate::objects::ContextKind;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
 impl Call {
-    /// The ends of all work in a context, and, for a primary one, in the green ones of its device.
-    fn context_tails(&self, handle: u64) -> Answer<Vec<Recorded>> {
-        let context = self.contexts.get(handle)?;
-        let primary = context.kind == ContextKind::Primary;
-        Ok(self.tails(|queue| {
-            let green = |other: u64| {
-                self.contexts.get(other).is_ok_and(|other| {
-                    other.device == context.device
-                        && matches!(other.kind, ContextKind::Green { .. })
-                })
-            };
-            queue.context == handle || (primary && green(queue.context))
-        }))
-    }
-
-    /// Waits for all work of a context.
-    pub(super) fn wait_for_context(&mut self, handle: u64) -> Answer {
-        let tails = self.context_tails(handle)?;
-        self.wait_for(&tails);
-        Ok(())
-    }
-
-    /// Waits for all work of a device.
-    pub(crate) fn wait_for_device(&mut self, device: usize) {
-        let tails = self.tails(|queue| queue.device == device);
-        self.wait_for(&tails);
-    }
-
     fn end_context(&mut self, handle: u64) -> Answer {
         self.wait_for_context(handle)?;
         let site = self.site.clone();
@@ -47,7 +19,7 @@ impl Call {
 }
 
 entry! {
-    /// Takes hold of a device's primary context.
+    /// Retains the primary context of a device.
     fn cuDevicePrimaryCtxRetain(context: Out<u64>, device: c_int), Rules::DRIVER, |call| {
         let index = call.device_index(device)?;
         if context.is_null() {
@@ -68,7 +40,7 @@ entry! {
 }
 
 entry! {
-    /// Lets go of a device's primary context; the last one ends it.
+    /// Releases the primary context of a device. The last release destroys it.
     fn cuDevicePrimaryCtxRelease_v2(device: c_int), Rules::DRIVER.releases(), |call| {
         let index = call.device_index(device)?;
         let Some(handle) = call.devices[index].primary else {
@@ -84,7 +56,7 @@ entry! {
 }
 
 entry! {
-    /// Ends all that is in a device's primary context.
+    /// Destroys the primary context of a device, and clears a sticky error.
     fn cuDevicePrimaryCtxReset_v2(device: c_int), Rules::DRIVER.releases(), |call| {
         let index = call.device_index(device)?;
         if let Some(handle) = call.devices[index].primary {
@@ -96,7 +68,7 @@ entry! {
 }
 
 entry! {
-    /// Whether a device's primary context exists.
+    /// The flags of a device's primary context, and 1 if it exists.
     fn cuDevicePrimaryCtxGetState(device: c_int, flags: Out<c_uint>, active: Out<c_int>), Rules::DRIVER, |call| {
         let index = call.device_index(device)?;
         let device = &call.devices[index];
@@ -125,21 +97,21 @@ fn create(call: &mut Call, context: Out<u64>, flags: c_uint, device: c_int) -> A
 }
 
 entry! {
-    /// Makes a context of one's own, and the thread's current one.
+    /// Creates a context, and makes it current.
     fn cuCtxCreate_v2(context: Out<u64>, flags: c_uint, device: c_int), Rules::DRIVER, |call| {
         create(call, context, flags, device)
     }
 }
 
 entry! {
-    /// Makes a context of one's own, and the thread's current one.
+    /// Creates a context, and makes it current.
     fn cuCtxCreate_v4(context: Out<u64>, _parameters: In<u8>, flags: c_uint, device: c_int), Rules::DRIVER, |call| {
         create(call, context, flags, device)
     }
 }
 
 entry! {
-    /// Ends a context of one's own.
+    /// Destroys a created context.
     fn cuCtxDestroy_v2(context: u64), Rules::DRIVER.releases(), |call| {
         let own = call.contexts.get(context).is_ok_and(|c| c.kind == ContextKind::Created);
         if !own {
@@ -155,11 +127,11 @@ entry! {
 }
 
 entry! {
-    /// Makes a context the thread's current one.
+    /// Makes a context current.
     fn cuCtxSetCurrent(context: u64), Rules::DRIVER, |call| {
         if context != 0 && let Err(why) = call.contexts.get(context) {
             let site = call.site.clone();
-            call.missing("context", context, why, &site);
+            call.report_invalid_handle("context", context, why, &site);
             return fail(CUresult::CUDA_ERROR_INVALID_CONTEXT);
         }
         call.with_contexts(|contexts| {
@@ -180,11 +152,11 @@ entry! {
 }
 
 entry! {
-    /// Puts a context on top of the thread's.
+    /// Pushes a context on the thread's stack.
     fn cuCtxPushCurrent_v2(context: u64), Rules::DRIVER, |call| {
         if let Err(why) = call.contexts.get(context) {
             let site = call.site.clone();
-            call.missing("context", context, why, &site);
+            call.report_invalid_handle("context", context, why, &site);
             return fail(CUresult::CUDA_ERROR_INVALID_CONTEXT);
         }
         call.with_contexts(|contexts| contexts.push(context));
@@ -193,7 +165,7 @@ entry! {
 }
 
 entry! {
-    /// Takes the thread's current context away; the one below it is current again.
+    /// Pops a context from the thread's stack.
     fn cuCtxPopCurrent_v2(context: Out<u64>), Rules::DRIVER.releases(), |call| {
         match call.with_contexts(Vec::pop) {
             Some(handle) => {
@@ -230,7 +202,7 @@ entry! {
 }
 
 entry! {
-    /// A number that no other context has.
+    /// The number of a context. No other context has it.
     fn cuCtxGetId(context: u64, id: Out<u64>), Rules::DRIVER, |call| {
         let context = if context == 0 { call.context()? } else { context };
         id.set(call.contexts.get(context)?.id)
@@ -238,7 +210,7 @@ entry! {
 }
 
 entry! {
-    /// The version of the interface that a context was made for.
+    /// The version of the interface for which a context was created.
     fn cuCtxGetApiVersion(_context: u64, version: Out<c_uint>), Rules::DRIVER, |_call| {
         version.set(3020)
     }
@@ -263,7 +235,8 @@ entry! {
 }
 
 entry! {
-    /// The priorities that streams may have: the least, then the greatest, which is lower.
+    /// The priorities that streams may have: the least, then the greatest, which is the lower
+    /// number.
     fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>), Rules::CONTEXT, |_call| {
         least.set_if_wanted(0);
         greatest.set_if_wanted(-5);
@@ -284,22 +257,22 @@ entry! {
 }
 
 entry! {
-    /// Sets a limit of the current context, which changes nothing.
+    /// Sets a limit of the current context. It has no effect.
     fn cuCtxSetLimit(_limit: c_uint, _value: usize), Rules::CONTEXT, |_call| Ok(())
 }
 
 entry! {
-    /// What is preferred, cache or shared memory.
+    /// The preference of cache or shared memory.
     fn cuCtxGetCacheConfig(config: Out<c_uint>), Rules::CONTEXT, |_call| config.set(0)
 }
 
 entry! {
-    /// Prefers cache or shared memory, which changes nothing.
+    /// Sets the preference of cache or shared memory. It has no effect.
     fn cuCtxSetCacheConfig(_config: c_uint), Rules::CONTEXT, |_call| Ok(())
 }
 
 entry! {
-    /// Lets the current context reach the memory of another device.
+    /// Gives the current context access to the memory of another device.
     fn cuCtxEnablePeerAccess(peer: u64, flags: c_uint), Rules::CONTEXT, |call| {
         let device = call.device()?;
         let Ok(other) = call.contexts.get(peer) else {
@@ -320,7 +293,7 @@ entry! {
 }
 
 entry! {
-    /// Ends that.
+    /// Ends that access.
     fn cuCtxDisablePeerAccess(peer: u64), Rules::CONTEXT, |call| {
         let device = call.device()?;
         let Ok(other) = call.contexts.get(peer) else {

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::CUresult;
 
-use super::{In, entry, pageable};
-use crate::call::{Call, Rules};
+use super::argument::In;
+use super::entry;
+use crate::memory::pageable;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
-use crate::work::{Body, Copy, Place};
+use crate::work::{Body, Copy, Location};
 
-/// What an address is.
+/// The kind of memory at an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Device,
@@ -18,13 +20,13 @@ enum Side {
     Pageable,
 }
 
-/// What a function says about its two addresses.
+/// The direction of a copy, as the name of the function says it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     ToDevice,
     ToHost,
     OnDevice,
-    /// As the addresses say.
+    /// The direction that the addresses have.
     Any,
 }
 
@@ -39,7 +41,7 @@ impl Call {
         }
     }
 
-    /// Checks that a caller may name some memory.
+    /// Checks that a caller may use some memory.
     pub(super) fn check_memory(&mut self, address: u64, len: u64, device: bool) -> Answer {
         let site = self.site.clone();
         let fits = self
@@ -63,7 +65,7 @@ impl Call {
     }
 
     fn check_copy(&mut self, copy: &Copy, kind: Kind) -> Answer<(Side, Side)> {
-        let (Place::Address(to), Place::Address(from)) = (&copy.to, &copy.from) else {
+        let (Location::Address(to), Location::Address(from)) = (&copy.to, &copy.from) else {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         };
         let rows = copy.height - 1;
@@ -74,16 +76,16 @@ impl Call {
         Ok((self.side(*from), self.side(*to)))
     }
 
-    /// Reads the source now, from pageable memory.
+    /// Fills a staging buffer from pageable memory.
     fn stage(&self, copy: &mut Copy) {
-        let Place::Address(from) = copy.from else {
+        let Location::Address(from) = copy.from else {
             return;
         };
         let mut bytes = Vec::with_capacity(copy.bytes() as usize);
         for row in 0..copy.height {
             bytes.extend(pageable(from + row * copy.from_pitch, copy.width).to_vec());
         }
-        copy.from = Place::Staged(Arc::new(bytes));
+        copy.from = Location::Staged(Arc::new(bytes));
         copy.from_pitch = copy.width;
     }
 
@@ -120,10 +122,10 @@ impl Call {
             let tail = self.stream_tail(self.streams.get(stream)?);
             self.wait_for(&tail);
             self.stage(&mut copy);
-            self.push(stream, &name, Body::Copy(copy), &[])?;
+            self.enqueue(stream, &name, Body::Copy(copy), &[])?;
             return Ok(());
         }
-        let work = self.push(stream, &name, Body::Copy(copy), &[])?;
+        let work = self.enqueue(stream, &name, Body::Copy(copy), &[])?;
         if from != Side::Device || to != Side::Device {
             self.wait_for(&[work]);
         }
@@ -132,11 +134,11 @@ impl Call {
 }
 
 fn plain(to: u64, from: u64, bytes: usize) -> Copy {
-    Copy::plain(to, Place::Address(from), bytes as u64)
+    Copy::plain(to, Location::Address(from), bytes as u64)
 }
 
 entry! {
-    /// Copies, as the addresses say.
+    /// Copies in the direction that the addresses have.
     fn cuMemcpy / cuMemcpy_ptds (to: u64, from: u64, bytes: usize), SYNC, |call| {
         call.copy_sync(plain(to, from, bytes), Kind::Any)
     }
@@ -171,7 +173,7 @@ entry! {
 }
 
 entry! {
-    /// Copies, as the addresses say, in a stream.
+    /// Copies in a stream, in the direction that the addresses have.
     fn cuMemcpyAsync / cuMemcpyAsync_ptsz (to: u64, from: u64, bytes: usize, stream: u64), Rules::CONTEXT, |call| {
         call.copy_async(plain(to, from, bytes), Kind::Any, stream)
     }
@@ -260,9 +262,9 @@ impl Rows {
             self.to_y,
         )?;
         Ok(Copy {
-            to: Place::Address(to),
+            to: Location::Address(to),
             to_pitch,
-            from: Place::Address(from),
+            from: Location::Address(from),
             from_pitch,
             width: self.width as u64,
             height: self.height as u64,
@@ -279,7 +281,7 @@ entry! {
 }
 
 entry! {
-    /// Copies rows that are aligned in no way.
+    /// Copies rows without any alignment.
     fn cuMemcpy2DUnaligned_v2 / cuMemcpy2DUnaligned_v2_ptds (rows: In<Rows>), SYNC, |call| {
         let copy = rows.get()?.copy()?;
         call.copy_sync(copy, Kind::Any)
@@ -295,14 +297,14 @@ entry! {
 }
 
 entry! {
-    /// Moves memory to where it is used soon, which changes nothing.
+    /// Prefetches managed memory. It has no effect.
     fn cuMemPrefetchAsync / cuMemPrefetchAsync_ptsz (_pointer: u64, _bytes: usize, _device: i32, stream: u64), Rules::CONTEXT, |call| {
         call.stream(stream)?;
         Ok(())
     }
 }
 
-/// The parameters of a copy in a graph: `CUDA_MEMCPY3D`, of which only one row is supported.
+/// Reads the parameters of a copy in a graph: `CUDA_MEMCPY3D`. Only one plane is supported.
 pub(super) fn row_of_volume(parameters: In<c_void>) -> Answer<Copy> {
     let volume = In::<cudarc::driver::sys::CUDA_MEMCPY3D>(parameters.0.cast()).get()?;
     let flat = Rows {

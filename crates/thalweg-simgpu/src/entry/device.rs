@@ -1,11 +1,12 @@
-//! Devices and what they are like.
+//! Devices, and their attributes.
 
 use std::ffi::{c_char, c_int};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{Out, Text, entry};
-use crate::call::{Call, Rules};
+use super::argument::{Out, Text};
+use super::entry;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
 impl Call {
@@ -19,7 +20,7 @@ impl Call {
 }
 
 entry! {
-    /// How many devices there are.
+    /// The number of devices.
     fn cuDeviceGetCount(count: Out<c_int>), Rules::DRIVER, |call| {
         count.set(call.devices.len() as c_int)
     }
@@ -34,7 +35,7 @@ entry! {
 }
 
 entry! {
-    /// The name.
+    /// The name of a device.
     fn cuDeviceGetName(name: Out<c_char>, len: c_int, device: c_int), Rules::DRIVER, |call| {
         let index = call.device_index(device)?;
         write_text(name, len, &format!("Stand-in GPU {index}"))
@@ -59,21 +60,21 @@ fn uuid(index: usize) -> [u8; 16] {
 }
 
 entry! {
-    /// Sixteen bytes that name the device.
+    /// The UUID of a device.
     fn cuDeviceGetUuid_v2(id: Out<[u8; 16]>, device: c_int), Rules::DRIVER, |call| {
         id.set(uuid(call.device_index(device)?))
     }
 }
 
 entry! {
-    /// Sixteen bytes that name the device.
+    /// The UUID of a device.
     fn cuDeviceGetUuid(id: Out<[u8; 16]>, device: c_int), Rules::DRIVER, |call| {
         id.set(uuid(call.device_index(device)?))
     }
 }
 
 entry! {
-    /// Where it is on the bus.
+    /// The PCI bus id of a device.
     fn cuDeviceGetPCIBusId(id: Out<c_char>, len: c_int, device: c_int), Rules::DRIVER, |call| {
         let index = call.device_index(device)?;
         write_text(id, len, &format!("0000:{:02X}:00.0", index + 1))
@@ -81,7 +82,7 @@ entry! {
 }
 
 entry! {
-    /// The device at a place of the bus.
+    /// The device of a PCI bus id.
     fn cuDeviceGetByPCIBusId(device: Out<c_int>, id: Text), Rules::DRIVER, |call| {
         let id = id.get()?;
         let found = (0..call.devices.len()).find(|index| id == format!("0000:{:02X}:00.0", index + 1));
@@ -93,7 +94,7 @@ entry! {
 }
 
 entry! {
-    /// Its memory, in bytes.
+    /// The memory of a device, in bytes.
     fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: c_int), Rules::DRIVER, |call| {
         let index = call.device_index(device)?;
         bytes.set(call.memory.arenas[index].len() as usize)
@@ -101,7 +102,7 @@ entry! {
 }
 
 entry! {
-    /// Its compute capability.
+    /// The compute capability of a device.
     fn cuDeviceComputeCapability(major: Out<c_int>, minor: Out<c_int>, device: c_int), Rules::DRIVER, |call| {
         call.device_index(device)?;
         let capability = call.config.capability;
@@ -111,7 +112,7 @@ entry! {
 }
 
 entry! {
-    /// One of many numbers.
+    /// An attribute of a device.
     fn cuDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int), Rules::DRIVER, |call| {
         let index = call.device_index(device)?;
         let config = &call.config;
@@ -164,7 +165,7 @@ entry! {
 }
 
 entry! {
-    /// Whether one device can reach the memory of another.
+    /// 1 if one device can access the memory of another.
     fn cuDeviceCanAccessPeer(can: Out<c_int>, device: c_int, peer: c_int), Rules::DRIVER, |call| {
         let (device, peer) = (call.device_index(device)?, call.device_index(peer)?);
         can.set(c_int::from(device != peer))
@@ -172,7 +173,7 @@ entry! {
 }
 
 entry! {
-    /// How well one device reaches the memory of another.
+    /// An attribute of the access between two devices.
     fn cuDeviceGetP2PAttribute(value: Out<c_int>, attribute: c_int, device: c_int, peer: c_int), Rules::DRIVER, |call| {
         let (device, peer) = (call.device_index(device)?, call.device_index(peer)?);
         if device == peer {

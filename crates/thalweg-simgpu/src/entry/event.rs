@@ -4,20 +4,20 @@ use std::ffi::{c_float, c_uint};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{Out, entry};
-use crate::call::{Call, Rules};
-use crate::event::{Captured, Event};
+use super::argument::Out;
+use super::entry;
+use crate::objects::Event;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
-use crate::work::Body;
 
 entry! {
-    /// Makes an event.
+    /// Creates an event.
     fn cuEventCreate(event: Out<u64>, flags: c_uint), Rules::CONTEXT, |call| {
         // Events between processes must have no time.
         if event.is_null() || flags > 7 || (flags & 4 != 0 && flags & 2 == 0) {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        let (context, device) = (call.owner(call.context()?), call.device()?);
+        let (context, device) = (call.owning_context(call.context()?), call.device()?);
         let label = format!("event {}", call.next_id()).into();
         let handle = call.events.insert(Event::new(label, device, context, flags & 2 == 0));
         event.set(handle)
@@ -25,7 +25,7 @@ entry! {
 }
 
 entry! {
-    /// Ends an event; whoever waits for it goes on waiting.
+    /// Destroys an event. Streams that wait for it go on waiting.
     fn cuEventDestroy_v2(event: u64), Rules::DRIVER.releases(), |call| {
         let site = call.site.clone();
         call.check_event(event, &site)?;
@@ -45,35 +45,11 @@ impl Call {
         if self.streams.get(stream)?.device != device {
             return fail(CUresult::CUDA_ERROR_INVALID_HANDLE);
         }
-        self.record_event(event, stream, flags == 1)
-    }
-
-    pub(crate) fn record_event(&mut self, event: u64, stream: u64, external: bool) -> Answer {
-        self.forbid_implicit(stream, true)?;
-        let id = self.events.id(event);
         let name = self.site.name.clone();
-        if let Some(capture) = self.valid_capture(stream)? {
-            if external {
-                self.capture_node(capture, stream, &name, Body::Record { event, id })?;
-                return Ok(());
-            }
-            let nodes = self.frontier(capture, stream);
-            let capture = self.captures[capture].id;
-            let event = self.events.get_mut(event)?;
-            event.captured = Some(Captured { capture, nodes });
-            event.recorded = None;
-            event.time = None;
-            return Ok(());
-        }
-        let recorded = self.push(stream, &name, Body::Record { event, id }, &[])?;
-        let event = self.events.get_mut(event)?;
-        event.captured = None;
-        event.recorded = Some(recorded);
-        event.time = None;
-        Ok(())
+        self.record_event(event, stream, &name, flags == 1)
     }
 
-    /// Fails where an event was recorded in a capture, and breaks the capture.
+    /// Fails if an event was last recorded in a capture, and invalidates the capture.
     fn must_not_be_captured(&mut self, event: u64) -> Answer {
         let Some(captured) = self.events.get(event)?.captured.clone() else {
             return Ok(());
@@ -98,14 +74,14 @@ entry! {
 }
 
 entry! {
-    /// Records an event in a stream; in a capture, as a node if the flags say so.
+    /// Records an event in a stream. In a capture, the flags can make the record a node.
     fn cuEventRecordWithFlags / cuEventRecordWithFlags_ptsz (event: u64, stream: u64, flags: c_uint), Rules::CONTEXT, |call| {
         call.record(event, stream, flags)
     }
 }
 
 entry! {
-    /// Whether the work before an event is done.
+    /// Success if the work before an event is complete.
     fn cuEventQuery(event: u64), Rules::CONTEXT, |call| {
         let site = call.site.clone();
         call.check_event(event, &site)?;
@@ -117,7 +93,7 @@ entry! {
             Some(recorded) if call.poll(std::slice::from_ref(&recorded)) => Ok(()),
             Some(_) => fail(CUresult::CUDA_ERROR_NOT_READY),
             None => {
-                call.never_recorded(&label, &site);
+                call.report_never_recorded(&label, &site);
                 Ok(())
             }
         }
@@ -135,7 +111,7 @@ entry! {
         let (recorded, label) = (known.recorded.clone(), known.label.clone());
         match recorded {
             Some(recorded) => call.wait_for(&[recorded]),
-            None => call.never_recorded(&label, &site),
+            None => call.report_never_recorded(&label, &site),
         }
         Ok(())
     }
@@ -160,14 +136,14 @@ fn elapsed(call: &mut Call, out: Out<c_float>, start: u64, end: u64) -> Answer {
 }
 
 entry! {
-    /// The time between two events, in milliseconds of the stand-in's own time.
+    /// The time between two events, in milliseconds of the simulated clock.
     fn cuEventElapsedTime(milliseconds: Out<c_float>, start: u64, end: u64), Rules::CONTEXT, |call| {
         elapsed(call, milliseconds, start, end)
     }
 }
 
 entry! {
-    /// The time between two events, in milliseconds of the stand-in's own time.
+    /// The time between two events, in milliseconds of the simulated clock.
     fn cuEventElapsedTime_v2(milliseconds: Out<c_float>, start: u64, end: u64), Rules::CONTEXT, |call| {
         elapsed(call, milliseconds, start, end)
     }

@@ -3,7 +3,7 @@
 use std::ffi::{c_uchar, c_uint, c_ushort};
 
 use super::entry;
-use crate::call::{Call, Rules};
+use crate::simulator::{Call, Rules};
 use crate::status::Answer;
 use crate::work::{Body, Fill};
 

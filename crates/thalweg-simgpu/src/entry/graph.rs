@@ -1,34 +1,25 @@
-//! Graphs: making them ready, launching and changing them.
+//! Graphs: instantiation, launches, updates, queries.
 
 use std::ffi::{c_uint, c_void};
 use std::ptr;
 
 use cudarc::driver::sys::CUresult;
 
-use super::{In, Out, entry};
-use crate::call::{Call, Rules};
-use crate::graph::{Graph, node_handle};
+use super::argument::{In, Out};
+use super::entry;
+use crate::objects::{Graph, node_handle};
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
 impl Call {
     pub(super) fn check_graph(&mut self, graph: u64) -> Answer {
-        match self.graphs.get(graph) {
-            Ok(_) => Ok(()),
-            Err(why) => {
-                let site = self.site.clone();
-                Err(self.missing("graph", graph, why, &site))
-            }
-        }
+        let found = self.graphs.get(graph).map(drop);
+        self.check_handle("graph", graph, found)
     }
 
     fn check_exec(&mut self, exec: u64) -> Answer {
-        match self.execs.get(exec) {
-            Ok(_) => Ok(()),
-            Err(why) => {
-                let site = self.site.clone();
-                Err(self.missing("launchable graph", exec, why, &site))
-            }
-        }
+        let found = self.execs.get(exec).map(drop);
+        self.check_handle("launchable graph", exec, found)
     }
 
     fn make_exec(&mut self, out: Out<u64>, graph: u64, flags: u64) -> Answer {
@@ -40,14 +31,14 @@ impl Call {
         if flags & 4 != 0 {
             return self.unsupported();
         }
-        let (context, site) = (self.owner(self.context()?), self.site.clone());
+        let (context, site) = (self.owning_context(self.context()?), self.site.clone());
         let exec = self.instantiate(graph, context, site)?;
         out.set(exec)
     }
 }
 
 entry! {
-    /// Makes an empty graph.
+    /// Creates an empty graph.
     fn cuGraphCreate(graph: Out<u64>, flags: c_uint), Rules::DRIVER, |call| {
         if graph.is_null() || flags != 0 {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -59,7 +50,7 @@ entry! {
 }
 
 entry! {
-    /// Ends a graph; what was made of it stays.
+    /// Destroys a graph. Executable graphs that were made of it stay.
     fn cuGraphDestroy(graph: u64), Rules::DRIVER.releases(), |call| {
         call.check_graph(graph)?;
         if call.graphs.get(graph)?.capturing {
@@ -71,7 +62,7 @@ entry! {
 }
 
 entry! {
-    /// Copies a graph.
+    /// Clones a graph.
     fn cuGraphClone(clone: Out<u64>, graph: u64), Rules::DRIVER, |call| {
         call.check_graph(graph)?;
         if clone.is_null() {
@@ -89,14 +80,14 @@ entry! {
 }
 
 entry! {
-    /// Makes a graph ready to be launched.
+    /// Instantiates a graph.
     fn cuGraphInstantiateWithFlags(exec: Out<u64>, graph: u64, flags: u64), Rules::CONTEXT.unsafe_in_capture(), |call| {
         call.make_exec(exec, graph, flags)
     }
 }
 
 entry! {
-    /// Makes a graph ready to be launched.
+    /// Instantiates a graph.
     fn cuGraphInstantiate_v2(exec: Out<u64>, graph: u64, error_node: Out<u64>, _log: Out<c_void>, _size: usize), Rules::CONTEXT.unsafe_in_capture(), |call| {
         error_node.set_if_wanted(0);
         call.make_exec(exec, graph, 0)
@@ -114,7 +105,7 @@ pub(crate) struct InstantiateParameters {
 }
 
 entry! {
-    /// Makes a graph ready to be launched.
+    /// Instantiates a graph.
     fn cuGraphInstantiateWithParams / cuGraphInstantiateWithParams_ptsz (exec: Out<u64>, graph: u64, parameters: Out<InstantiateParameters>), Rules::CONTEXT.unsafe_in_capture(), |call| {
         let mut known = In(parameters.0.cast_const()).get()?;
         let made = call.make_exec(exec, graph, known.flags);
@@ -125,7 +116,7 @@ entry! {
 }
 
 entry! {
-    /// Ends a launchable graph; what runs of it goes on.
+    /// Destroys an executable graph. Its launches go on.
     fn cuGraphExecDestroy(exec: u64), Rules::DRIVER.unsafe_in_capture().releases(), |call| {
         call.check_exec(exec)?;
         call.destroy_exec(exec)
@@ -133,7 +124,7 @@ entry! {
 }
 
 entry! {
-    /// Launches a graph.
+    /// Launches an executable graph.
     fn cuGraphLaunch / cuGraphLaunch_ptsz (exec: u64, stream: u64), Rules::CONTEXT, |call| {
         call.check_exec(exec)?;
         let stream = call.stream(stream)?;
@@ -146,7 +137,7 @@ entry! {
 }
 
 entry! {
-    /// Readies a launch, which changes nothing.
+    /// Uploads an executable graph. It has no effect.
     fn cuGraphUpload / cuGraphUpload_ptsz (exec: u64, stream: u64), Rules::CONTEXT, |call| {
         call.check_exec(exec)?;
         call.stream(stream)?;
@@ -177,7 +168,7 @@ fn verdict(result: u32) -> Answer {
 }
 
 entry! {
-    /// Gives a launchable graph the work of another graph of the same shape.
+    /// Updates an executable graph from another graph of the same topology.
     fn cuGraphExecUpdate_v2(exec: u64, graph: u64, info: Out<UpdateResult>), Rules::CONTEXT, |call| {
         let (result, node) = update(call, exec, graph)?;
         info.set_if_wanted(UpdateResult { result, node, from: 0 });
@@ -186,7 +177,7 @@ entry! {
 }
 
 entry! {
-    /// Gives a launchable graph the work of another graph of the same shape.
+    /// Updates an executable graph from another graph of the same topology.
     fn cuGraphExecUpdate(exec: u64, graph: u64, error_node: Out<u64>, out: Out<c_uint>), Rules::CONTEXT, |call| {
         let (result, node) = update(call, exec, graph)?;
         error_node.set_if_wanted(node);
@@ -195,7 +186,7 @@ entry! {
     }
 }
 
-/// Writes handles of nodes: as many as there is room for, and zeros after them.
+/// Writes as many handles of nodes as there is capacity for, and zeros after them.
 fn list(handles: &[u64], nodes: Out<u64>, count: Out<usize>) -> Answer {
     if nodes.is_null() {
         return count.set(handles.len());
@@ -220,7 +211,7 @@ entry! {
 }
 
 entry! {
-    /// The nodes of a graph that depend on none.
+    /// The nodes of a graph that have no dependencies.
     fn cuGraphGetRootNodes(graph: u64, nodes: Out<u64>, count: Out<usize>), Rules::DRIVER, |call| {
         call.check_graph(graph)?;
         let graph = call.graphs.get(graph)?;
@@ -248,21 +239,21 @@ fn edges(call: &mut Call, graph: u64, from: Out<u64>, to: Out<u64>, count: Out<u
 }
 
 entry! {
-    /// What depends on what in a graph.
+    /// The dependencies in a graph.
     fn cuGraphGetEdges(graph: u64, from: Out<u64>, to: Out<u64>, count: Out<usize>), Rules::DRIVER, |call| {
         edges(call, graph, from, to, count)
     }
 }
 
 entry! {
-    /// What depends on what in a graph.
+    /// The dependencies in a graph.
     fn cuGraphGetEdges_v2(graph: u64, from: Out<u64>, to: Out<u64>, _data: Out<u64>, count: Out<usize>), Rules::DRIVER, |call| {
         edges(call, graph, from, to, count)
     }
 }
 
 entry! {
-    /// What a node does.
+    /// The type of a node.
     fn cuGraphNodeGetType(node: u64, out: Out<c_uint>), Rules::DRIVER, |call| {
         let (graph, index) = call.node(node)?;
         out.set(call.graphs.get(graph)?.nodes[index].body.node_type())
@@ -270,7 +261,7 @@ entry! {
 }
 
 entry! {
-    /// Writes a picture of a graph, which is not done.
+    /// Writes a graph as a DOT file. It has no effect.
     fn cuGraphDebugDotPrint(graph: u64, _path: In<u8>, _flags: c_uint), Rules::DRIVER, |call| {
         call.check_graph(graph)
     }

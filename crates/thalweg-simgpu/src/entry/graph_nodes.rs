@@ -1,21 +1,22 @@
-//! Graphs that are built node by node.
+//! Nodes: graphs that are built node by node, and changes of nodes.
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUresult;
 
+use super::argument::{In, Out};
 use super::copy::row_of_volume;
+use super::entry;
 use super::launch::Shape;
-use super::{In, Out, entry};
-use crate::call::{Call, Rules};
 use crate::callback::HostFunction;
-use crate::graph::{Node, node_handle};
+use crate::objects::{Node, node_handle};
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 use crate::work::{Body, Fill};
 
 impl Call {
-    /// Adds a node; the result is its handle.
+    /// Adds a node, and returns its handle.
     fn add_node(
         &mut self,
         out: Out<u64>,
@@ -53,7 +54,7 @@ impl Call {
             .collect()
     }
 
-    /// Gives a node of a launchable graph other work of the same kind.
+    /// Replaces the work of a node of an executable graph by work of the same kind.
     fn change_node(&mut self, exec: u64, node: u64, body: Body) -> Answer {
         let (graph, index) = self.node(node)?;
         let number = self.graphs.get(graph)?.number;
@@ -153,14 +154,14 @@ impl HostNode {
 }
 
 entry! {
-    /// Adds a node that does nothing.
+    /// Adds an empty node.
     fn cuGraphAddEmptyNode(node: Out<u64>, graph: u64, after: In<u64>, count: usize), Rules::CONTEXT, |call| {
         call.add_node(node, graph, after, count, "empty node", Body::Marker)
     }
 }
 
 entry! {
-    /// Adds a kernel.
+    /// Adds a kernel node.
     fn cuGraphAddKernelNode_v2(node: Out<u64>, graph: u64, after: In<u64>, count: usize, parameters: In<KernelNode>), Rules::CONTEXT, |call| {
         let body = call.kernel_body(parameters)?;
         let name = match &body {
@@ -172,7 +173,7 @@ entry! {
 }
 
 entry! {
-    /// Adds a copy.
+    /// Adds a copy node.
     fn cuGraphAddMemcpyNode(node: Out<u64>, graph: u64, after: In<u64>, count: usize, parameters: In<c_void>, _context: u64), Rules::CONTEXT, |call| {
         let copy = row_of_volume(parameters)?;
         call.add_node(node, graph, after, count, "copy node", Body::Copy(copy))
@@ -180,7 +181,7 @@ entry! {
 }
 
 entry! {
-    /// Adds a fill.
+    /// Adds a memset node.
     fn cuGraphAddMemsetNode(node: Out<u64>, graph: u64, after: In<u64>, count: usize, parameters: In<FillNode>, _context: u64), Rules::CONTEXT, |call| {
         let body = parameters.get()?.body()?;
         call.add_node(node, graph, after, count, "fill node", body)
@@ -188,7 +189,7 @@ entry! {
 }
 
 entry! {
-    /// Adds a function of the host.
+    /// Adds a host node.
     fn cuGraphAddHostNode(node: Out<u64>, graph: u64, after: In<u64>, count: usize, parameters: In<HostNode>), Rules::CONTEXT, |call| {
         let body = parameters.get()?.body()?;
         call.add_node(node, graph, after, count, "host node", body)
@@ -196,7 +197,7 @@ entry! {
 }
 
 entry! {
-    /// Adds a record of an event.
+    /// Adds an event record node.
     fn cuGraphAddEventRecordNode(node: Out<u64>, graph: u64, after: In<u64>, count: usize, event: u64), Rules::CONTEXT, |call| {
         let site = call.site.clone();
         call.check_event(event, &site)?;
@@ -206,7 +207,7 @@ entry! {
 }
 
 entry! {
-    /// Adds a wait for an event.
+    /// Adds an event wait node.
     fn cuGraphAddEventWaitNode(node: Out<u64>, graph: u64, after: In<u64>, count: usize, event: u64), Rules::CONTEXT, |call| {
         let site = call.site.clone();
         call.check_event(event, &site)?;
@@ -230,21 +231,21 @@ fn depend(call: &mut Call, graph: u64, from: In<u64>, to: In<u64>, count: usize)
 }
 
 entry! {
-    /// Makes nodes depend on others.
+    /// Adds dependencies between nodes.
     fn cuGraphAddDependencies(graph: u64, from: In<u64>, to: In<u64>, count: usize), Rules::DRIVER, |call| {
         depend(call, graph, from, to, count)
     }
 }
 
 entry! {
-    /// Makes nodes depend on others.
+    /// Adds dependencies between nodes.
     fn cuGraphAddDependencies_v2(graph: u64, from: In<u64>, to: In<u64>, _data: In<c_void>, count: usize), Rules::DRIVER, |call| {
         depend(call, graph, from, to, count)
     }
 }
 
 entry! {
-    /// Gives a node of a launchable graph another kernel or other arguments.
+    /// Replaces the kernel and the arguments of a node of an executable graph.
     fn cuGraphExecKernelNodeSetParams_v2(exec: u64, node: u64, parameters: In<KernelNode>), Rules::CONTEXT, |call| {
         let body = call.kernel_body(parameters)?;
         call.change_node(exec, node, body)
@@ -252,7 +253,7 @@ entry! {
 }
 
 entry! {
-    /// Gives a node of a launchable graph another copy.
+    /// Replaces the copy of a node of an executable graph.
     fn cuGraphExecMemcpyNodeSetParams(exec: u64, node: u64, parameters: In<c_void>, _context: u64), Rules::CONTEXT, |call| {
         let copy = row_of_volume(parameters)?;
         call.change_node(exec, node, Body::Copy(copy))
@@ -260,7 +261,7 @@ entry! {
 }
 
 entry! {
-    /// Gives a node of a launchable graph another fill.
+    /// Replaces the memset of a node of an executable graph.
     fn cuGraphExecMemsetNodeSetParams(exec: u64, node: u64, parameters: In<FillNode>, _context: u64), Rules::CONTEXT, |call| {
         let body = parameters.get()?.body()?;
         call.change_node(exec, node, body)
@@ -268,7 +269,7 @@ entry! {
 }
 
 entry! {
-    /// Gives a node of a launchable graph another function of the host.
+    /// Replaces the host function of a node of an executable graph.
     fn cuGraphExecHostNodeSetParams(exec: u64, node: u64, parameters: In<HostNode>), Rules::CONTEXT, |call| {
         let body = parameters.get()?.body()?;
         call.change_node(exec, node, body)

@@ -1,13 +1,14 @@
-//! Green contexts, and the resources that they are made of.
+//! Green contexts, and the resources that they have.
 
 use std::ffi::{c_int, c_uint};
 
 use cudarc::driver::sys::{CUdevResource, CUresult};
 
-use super::{In, Out, entry};
-use crate::call::{Call, Rules};
-use crate::context::ContextKind;
-use crate::green::{GROUP, GreenContext, ResourceDescription};
+use super::argument::{In, Out};
+use super::entry;
+use crate::objects::ContextKind;
+use crate::objects::{GROUP, GreenContext, ResourceDescription};
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
 /// `CUdevResource`, with numbers.
@@ -39,7 +40,7 @@ fn resource(multiprocessors: u32) -> Resource {
 }
 
 entry! {
-    /// What a device has to share out.
+    /// The resource of a device.
     fn cuDeviceGetDevResource(device: c_int, out: Out<Resource>, kind: c_uint), Rules::DRIVER, |call| {
         call.device_index(device)?;
         if kind != MULTIPROCESSORS {
@@ -50,7 +51,7 @@ entry! {
 }
 
 entry! {
-    /// What a context has.
+    /// The resource of a context.
     fn cuCtxGetDevResource(context: u64, out: Out<Resource>, kind: c_uint), Rules::DRIVER, |call| {
         if kind != MULTIPROCESSORS {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -65,8 +66,8 @@ entry! {
 }
 
 entry! {
-    /// Splits multiprocessors into groups of at least so many. Without a place for them, it says
-    /// how many groups there would be.
+    /// Splits multiprocessors into groups of at least `least`. With a null result, only the number
+    /// of possible groups is returned.
     fn cuDevSmResourceSplitByCount(
         result: Out<Resource>,
         groups: Out<c_uint>,
@@ -98,7 +99,7 @@ entry! {
 }
 
 entry! {
-    /// Describes what a green context is to have.
+    /// Describes the resources of a green context.
     fn cuDevResourceGenerateDesc(description: Out<u64>, resources: In<Resource>, count: c_uint), Rules::DRIVER, |call| {
         if description.is_null() || count == 0 {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -116,11 +117,11 @@ entry! {
     }
 }
 
-/// `CU_GREEN_CTX_DEFAULT_STREAM`, which must be given.
+/// `CU_GREEN_CTX_DEFAULT_STREAM`, which is required.
 const DEFAULT_STREAM: u32 = 1;
 
 entry! {
-    /// Makes a green context.
+    /// Creates a green context.
     fn cuGreenCtxCreate(green: Out<u64>, description: u64, device: c_int, flags: c_uint), Rules::DRIVER, |call| {
         let index = call.device_index(device)?;
         if green.is_null() || flags != DEFAULT_STREAM {
@@ -138,18 +139,13 @@ entry! {
 
 impl Call {
     fn check_green(&mut self, green: u64) -> Answer<u64> {
-        match self.green.get(green) {
-            Ok(green) => Ok(green.context),
-            Err(why) => {
-                let site = self.site.clone();
-                Err(self.missing("green context", green, why, &site))
-            }
-        }
+        let found = self.green.get(green).map(|green| green.context);
+        self.check_handle("green context", green, found)
     }
 }
 
 entry! {
-    /// Ends a green context.
+    /// Destroys a green context.
     fn cuGreenCtxDestroy(green: u64), Rules::DRIVER.releases(), |call| {
         let context = call.check_green(green)?;
         call.green.remove(green)?;
@@ -160,7 +156,7 @@ entry! {
 }
 
 entry! {
-    /// The ordinary context of a green one.
+    /// The ordinary context behind a green context.
     fn cuCtxFromGreenCtx(context: Out<u64>, green: u64), Rules::DRIVER, |call| {
         let handle = call.check_green(green)?;
         context.set(handle)
@@ -168,7 +164,7 @@ entry! {
 }
 
 entry! {
-    /// What a green context has.
+    /// The resource of a green context.
     fn cuGreenCtxGetDevResource(green: u64, out: Out<Resource>, kind: c_uint), Rules::DRIVER, |call| {
         call.check_green(green)?;
         if kind != MULTIPROCESSORS {
@@ -180,7 +176,7 @@ entry! {
 }
 
 entry! {
-    /// Makes a stream whose work stays on the multiprocessors of a green context.
+    /// Creates a stream whose work stays on the multiprocessors of a green context.
     fn cuGreenCtxStreamCreate(stream: Out<u64>, green: u64, flags: c_uint, priority: c_int), Rules::DRIVER, |call| {
         let context = call.check_green(green)?;
         // It must not order itself with the legacy default stream.
@@ -197,13 +193,13 @@ fn record(call: &mut Call, context: u64, event: u64) -> Answer {
     // A stream of the context that comes after all others, and into which nothing else goes.
     let all = call.tails(|queue| queue.context == context);
     let stream = call.default_stream(context, Some(0))?;
-    call.push(
+    call.enqueue(
         stream,
         "all work of a context",
         crate::work::Body::Marker,
         &all,
     )?;
-    call.record_event(event, stream, false)
+    call.record_event(event, stream, &site.name, false)
 }
 
 entry! {
@@ -237,7 +233,7 @@ fn wait(call: &mut Call, context: u64, event: u64) -> Answer {
 }
 
 entry! {
-    /// Makes all streams of a green context wait for an event.
+    /// Has all streams of a green context wait for an event.
     fn cuGreenCtxWaitEvent(green: u64, event: u64), Rules::DRIVER, |call| {
         let context = call.check_green(green)?;
         wait(call, context, event)
@@ -245,7 +241,7 @@ entry! {
 }
 
 entry! {
-    /// Makes all streams of a context wait for an event.
+    /// Has all streams of a context wait for an event.
     fn cuCtxWaitEvent(context: u64, event: u64), Rules::DRIVER, |call| {
         call.contexts.get(context)?;
         wait(call, context, event)

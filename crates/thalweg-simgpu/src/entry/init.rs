@@ -1,4 +1,4 @@
-//! Starting, versions, and the names of errors.
+//! Initialization, versions, and the names of errors.
 
 use std::ffi::{CString, c_char, c_int, c_uint};
 use std::ptr;
@@ -6,12 +6,13 @@ use std::sync::Mutex;
 
 use cudarc::driver::sys::CUresult;
 
-use super::{In, Out, entry};
-use crate::call::Rules;
+use super::argument::{In, Out};
+use super::entry;
+use crate::simulator::Rules;
 use crate::status::fail;
 
 entry! {
-    /// Starts the driver.
+    /// Initializes the driver.
     fn cuInit(flags: c_uint), Rules::ALWAYS, |call| {
         if flags != 0 {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -25,14 +26,14 @@ entry! {
 }
 
 entry! {
-    /// The version, such as 13000.
+    /// The version of the driver, such as 13000.
     fn cuDriverGetVersion(version: Out<c_int>), Rules::ALWAYS, |call| {
         version.set(call.config.version)
     }
 }
 
 entry! {
-    /// A table of secret functions: there is none.
+    /// A table of undocumented functions. There is none.
     fn cuGetExportTable(table: Out<u64>, _id: In<u8>), Rules::ALWAYS, |_call| {
         table.set_if_wanted(0);
         fail(CUresult::CUDA_ERROR_NOT_FOUND)
@@ -53,7 +54,7 @@ entry! {
 }
 
 entry! {
-    /// What a result means.
+    /// The description of a result.
     fn cuGetErrorString(error: c_uint, text: Out<*const c_char>), Rules::ALWAYS, |_call| {
         match name(error) {
             Some(name) => {
@@ -68,7 +69,7 @@ entry! {
     }
 }
 
-/// A terminated string that lives as long as the process; each is made once.
+/// A terminated string with the life of the process. Each is made once.
 fn leaked(text: &str) -> *const c_char {
     static TEXTS: Mutex<Vec<CString>> = Mutex::new(Vec::new());
     let mut texts = TEXTS

@@ -1,36 +1,19 @@
-//! Launching kernels.
+//! Kernel launches.
 
 use std::ffi::c_uint;
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUresult;
 
-use super::module::MAX_SHARED;
-use super::{In, entry};
-use crate::call::{Call, Rules};
-use crate::callback;
+use super::argument::In;
+use super::entry;
+use crate::kernel::{self, KernelLaunch};
+use crate::objects::MAX_SHARED;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
-use crate::work::{Body, KernelCall};
+use crate::work::Body;
 
-/// Where parameters of some sizes are: start and size of each, aligned as a C struct's fields.
-pub(super) fn layout(sizes: &[usize]) -> Vec<(usize, usize)> {
-    let mut end = 0usize;
-    sizes
-        .iter()
-        .map(|&size| {
-            let alignment = match size {
-                0 => 1,
-                size if size.is_power_of_two() => size.min(16),
-                _ => 8,
-            };
-            let start = end.next_multiple_of(alignment);
-            end = start + size;
-            (start, size)
-        })
-        .collect()
-}
-
-/// How a kernel is launched.
+/// The grid, the block, and the shared memory of a launch.
 pub(super) struct Shape {
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
@@ -38,14 +21,14 @@ pub(super) struct Shape {
 }
 
 impl Call {
-    /// Reads a kernel's arguments, and checks how it is launched.
+    /// Reads the arguments of a launch, and checks its shape.
     pub(super) fn kernel_call(
         &mut self,
         function: u64,
         shape: &Shape,
         parameters: In<u64>,
         extra: In<u64>,
-    ) -> Answer<KernelCall> {
+    ) -> Answer<KernelLaunch> {
         self.check_function(function)?;
         let known = self.functions.get(function)?;
         let name = known.name.clone();
@@ -63,11 +46,11 @@ impl Call {
         if !fits {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        let registered = callback::registered(&name);
+        let registered = kernel::registered(&name);
         let mut bytes = Vec::new();
         let mut offsets = Vec::new();
         if let Some(registered) = &registered {
-            let layout = layout(registered.sizes());
+            let layout = registered.parameters();
             offsets.extend(layout.iter().map(|(start, _)| *start));
             if !extra.is_null() {
                 bytes = read_buffer(extra)?;
@@ -83,7 +66,7 @@ impl Call {
                 }
             }
         }
-        Ok(KernelCall {
+        Ok(KernelLaunch {
             name,
             function: registered,
             grid: shape.grid,
@@ -126,7 +109,7 @@ impl Call {
     }
 }
 
-/// Arguments that come as one buffer, with its size, in a list of names and values.
+/// Reads arguments that come as one buffer: a list of keys and values has its address and its size.
 fn read_buffer(list: In<u64>) -> Answer<Vec<u8>> {
     let (mut start, mut len) = (0, 0);
     for index in (0..8).step_by(2) {
@@ -165,7 +148,7 @@ entry! {
 }
 
 entry! {
-    /// Launches a kernel whose blocks wait for each other.
+    /// Launches a cooperative kernel.
     fn cuLaunchCooperativeKernel / cuLaunchCooperativeKernel_ptsz (
         function: u64,
         grid_x: c_uint,
@@ -203,7 +186,7 @@ const _: () =
     assert!(size_of::<LaunchConfig>() == size_of::<cudarc::driver::sys::CUlaunchConfig>());
 
 entry! {
-    /// Launches a kernel; its attributes change nothing.
+    /// Launches a kernel. Its attributes have no effect.
     fn cuLaunchKernelEx / cuLaunchKernelEx_ptsz (config: In<LaunchConfig>, function: u64, parameters: In<u64>, extra: In<u64>), Rules::CONTEXT, |call| {
         let config = config.get()?;
         let shape = Shape {

@@ -1,20 +1,21 @@
-//! Allocating and freeing.
+//! Allocation: device memory, pinned memory, stream-ordered memory.
 
 use std::ffi::{c_int, c_uint};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{Out, entry};
-use crate::call::{Call, Rules};
+use super::argument::Out;
+use super::entry;
 use crate::memory::BlockKind;
 use crate::report::ReportKind;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
-use crate::work::{Body, Place};
+use crate::work::{Body, Location};
 
 const UNSAFE: Rules = Rules::CONTEXT.unsafe_in_capture();
 
 entry! {
-    /// How much memory the current device has, and how much is free.
+    /// The free and the total memory of the current device.
     fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>), Rules::CONTEXT, |call| {
         let arena = &call.memory.arenas[call.device()?];
         free.set((arena.len() - arena.used()) as usize)?;
@@ -35,7 +36,7 @@ entry! {
 }
 
 entry! {
-    /// Allocates rows of device memory, each of which starts aligned.
+    /// Allocates rows of device memory. Each row starts aligned.
     fn cuMemAllocPitch_v2(pointer: Out<u64>, pitch: Out<usize>, width: usize, height: usize, element: c_uint), UNSAFE, |call| {
         if pointer.is_null() || pitch.is_null() || !matches!(element, 4 | 8 | 16) {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -66,8 +67,8 @@ entry! {
             Some(_) => return fail(CUresult::CUDA_ERROR_INVALID_VALUE),
             None => {}
         }
-        let (site, disputed) = (call.site.clone(), call.injected);
-        call.free_now(pointer, &site, disputed)
+        let (site, injected) = (call.site.clone(), call.injected);
+        call.free_now(pointer, &site, injected)
     }
 }
 
@@ -84,14 +85,14 @@ fn allocate_pinned(call: &mut Call, pointer: Out<u64>, bytes: usize, flags: u32)
 }
 
 entry! {
-    /// Allocates pinned memory of the host.
+    /// Allocates page-locked memory of the host.
     fn cuMemAllocHost_v2(pointer: Out<u64>, bytes: usize), UNSAFE, |call| {
         allocate_pinned(call, pointer, bytes, 0)
     }
 }
 
 entry! {
-    /// Allocates pinned memory of the host.
+    /// Allocates page-locked memory of the host.
     fn cuMemHostAlloc(pointer: Out<u64>, bytes: usize, flags: c_uint), UNSAFE, |call| {
         if flags > 7 {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -101,8 +102,8 @@ entry! {
 }
 
 impl Call {
-    /// Reports work that is not done, as far as the host knows, and touches host memory that is
-    /// about to go.
+    /// Reports work that uses host memory that is about to be freed, if the host does not know it
+    /// to be complete.
     fn report_busy_host_memory(&mut self, pointer: u64) {
         let Some(id) = self.memory.starting_at(pointer) else {
             return;
@@ -111,9 +112,9 @@ impl Call {
             .memory
             .block(id)
             .map_or(0..0, |block| block.start..block.end());
-        let touches = |place: &Place| match place {
-            Place::Address(address) => range.contains(address),
-            Place::Staged(_) => false,
+        let touches = |place: &Location| match place {
+            Location::Address(address) => range.contains(address),
+            Location::Staged(_) => false,
         };
         let pending = self
             .queues
@@ -138,7 +139,7 @@ impl Call {
 }
 
 entry! {
-    /// Frees pinned memory.
+    /// Frees page-locked memory.
     fn cuMemFreeHost(pointer: u64), UNSAFE.releases(), |call| {
         if pointer == 0 {
             return Ok(());
@@ -148,13 +149,13 @@ entry! {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         call.report_busy_host_memory(pointer);
-        let (site, disputed) = (call.site.clone(), call.injected);
-        call.free_now(pointer, &site, disputed)
+        let (site, injected) = (call.site.clone(), call.injected);
+        call.free_now(pointer, &site, injected)
     }
 }
 
 entry! {
-    /// Pins memory of the caller.
+    /// Page-locks memory of the caller.
     fn cuMemHostRegister_v2(pointer: u64, bytes: usize, flags: c_uint), UNSAFE, |call| {
         if pointer == 0 || bytes == 0 || flags > 15 {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -175,7 +176,7 @@ entry! {
 }
 
 entry! {
-    /// Ends that.
+    /// Ends the page lock of memory of the caller.
     fn cuMemHostUnregister(pointer: u64), UNSAFE.releases(), |call| {
         let known = call.memory.starting_at(pointer).and_then(|id| call.memory.block(id));
         if !known.is_some_and(|block| matches!(block.kind, BlockKind::Registered { .. })) {
@@ -188,7 +189,7 @@ entry! {
 }
 
 entry! {
-    /// The pointer with which devices reach pinned memory: the same.
+    /// The device pointer of pinned memory: the same pointer.
     fn cuMemHostGetDevicePointer_v2(pointer: Out<u64>, host: u64, flags: c_uint), Rules::CONTEXT, |call| {
         let pinned = call.memory.known_at(host).is_some_and(|block| block.is_host());
         if flags != 0 || !pinned {
@@ -199,7 +200,7 @@ entry! {
 }
 
 entry! {
-    /// The flags with which pinned memory was allocated.
+    /// The flags of pinned memory.
     fn cuMemHostGetFlags(flags: Out<c_uint>, host: u64), Rules::CONTEXT, |call| {
         match call.memory.known_at(host).map(|block| &block.kind) {
             Some(BlockKind::Pinned { flags: value, .. } | BlockKind::Registered { flags: value }) => {
@@ -253,7 +254,8 @@ fn allocate_in_order(
 }
 
 impl Call {
-    /// Graphs here have no nodes that allocate; and what is not in a graph may synchronize.
+    /// Fails in a capture, since graphs here have no allocation nodes, and where a capture forbids
+    /// unsafe calls.
     fn no_memory_nodes(&mut self, stream: u64) -> Answer {
         let Some(capture) = self.valid_capture(stream)? else {
             return self.forbid_unsafe();
@@ -275,13 +277,13 @@ entry! {
             return Ok(());
         }
         call.no_memory_nodes(stream)?;
-        let (site, disputed) = (call.site.clone(), call.injected);
-        call.free_in_order(pointer, stream, &site, disputed)
+        let (site, injected) = (call.site.clone(), call.injected);
+        call.free_in_order(pointer, stream, &site, injected)
     }
 }
 
 entry! {
-    /// The allocation around an address.
+    /// The start and the length of the allocation around an address.
     fn cuMemGetAddressRange_v2(base: Out<u64>, bytes: Out<usize>, pointer: u64), Rules::CONTEXT, |call| {
         let Some(block) = call.memory.known_at(pointer) else {
             return fail(CUresult::CUDA_ERROR_NOT_FOUND);
@@ -293,6 +295,6 @@ entry! {
 }
 
 entry! {
-    /// Whether advice is given makes no difference here.
+    /// Advises about managed memory. It has no effect.
     fn cuMemAdvise(_pointer: u64, _bytes: usize, _advice: c_uint, _device: c_int), Rules::CONTEXT, |_call| Ok(())
 }

@@ -1,54 +1,16 @@
-//! Modules, libraries and kernels.
+//! Modules and libraries.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
-use std::sync::{Arc, Mutex};
+use std::ffi::c_uint;
 
 use cudarc::driver::sys::CUresult;
 
-use super::{In, Out, Text, entry};
-use crate::call::{Call, Rules};
-use crate::callback;
-use crate::driver::Driver;
-use crate::module::{Function, Module, parse_image, parse_ptx};
-use crate::report::Site;
+use super::argument::{In, Out, Text};
+use super::entry;
+use crate::objects::{Module, parse_image, parse_ptx};
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
-impl Driver {
-    /// Ends a module, its functions and its variables.
-    pub(crate) fn unload(&mut self, handle: u64, site: &Arc<Site>) -> Answer {
-        let module = self.modules.remove(handle)?;
-        for function in module.functions.values() {
-            self.functions.remove(*function)?;
-        }
-        for (address, _) in module.globals.values() {
-            if self.memory.starting_at(*address).is_some() {
-                self.free_now(*address, site, false)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The handle of a module's kernel.
-    fn function(&mut self, module: u64, name: &str) -> Answer<u64> {
-        let known = self.modules.get(module)?;
-        if let Some(handle) = known.functions.get(name) {
-            return Ok(*handle);
-        }
-        if !known.has(name) {
-            return fail(CUresult::CUDA_ERROR_NOT_FOUND);
-        }
-        let name: Arc<str> = name.into();
-        let handle = self.functions.insert(Function {
-            name: name.clone(),
-            module,
-            attributes: Default::default(),
-        });
-        self.modules.get_mut(module)?.functions.insert(name, handle);
-        Ok(handle)
-    }
-}
-
-/// What an image holds, if it is text: for the stand-in, or PTX. `None` is code for real devices.
+/// The text of an image: for the stand-in, or PTX. `None` for code for real devices.
 fn read_image(image: In<u8>) -> Answer<Option<String>> {
     let first = image.get()?;
     let is_text = first.is_ascii_graphic() || first.is_ascii_whitespace();
@@ -68,7 +30,7 @@ impl Call {
         } else {
             self.context()?
         };
-        let context = self.owner(context);
+        let context = self.owning_context(context);
         let text = read_image(image)?;
         let Some(text) = text else {
             return Ok(self.modules.insert(Module::new(context, None, library)));
@@ -88,26 +50,16 @@ impl Call {
     }
 
     fn check_module(&mut self, module: u64) -> Answer {
-        match self.modules.get(module) {
-            Ok(_) => Ok(()),
-            Err(why) => {
-                let site = self.site.clone();
-                Err(self.missing("module", module, why, &site))
-            }
-        }
+        let found = self.modules.get(module).map(drop);
+        self.check_handle("module", module, found)
     }
 
     pub(super) fn check_function(&mut self, function: u64) -> Answer {
-        match self.functions.get(function) {
-            Ok(_) => Ok(()),
-            Err(why) => {
-                let site = self.site.clone();
-                Err(self.missing("kernel", function, why, &site))
-            }
-        }
+        let found = self.functions.get(function).map(drop);
+        self.check_handle("kernel", function, found)
     }
 
-    /// Ends a module; work with its kernels that is not done is waited for.
+    /// Unloads a module, after all work of its device.
     fn end_module(&mut self, module: u64) -> Answer {
         self.check_module(module)?;
         let context = self.modules.get(module)?.context;
@@ -143,7 +95,7 @@ entry! {
 }
 
 entry! {
-    /// Loads an image, with options that change nothing.
+    /// Loads an image. The options have no effect.
     fn cuModuleLoadDataEx(module: Out<u64>, image: In<u8>, _count: c_uint, _options: In<u32>, _values: In<u64>), Rules::CONTEXT, |call| {
         if module.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -154,7 +106,7 @@ entry! {
 }
 
 entry! {
-    /// Loads an image that has code for several kinds of devices.
+    /// Loads an image with code for several kinds of devices.
     fn cuModuleLoadFatBinary(module: Out<u64>, image: In<u8>), Rules::CONTEXT, |call| {
         if module.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -165,7 +117,7 @@ entry! {
 }
 
 entry! {
-    /// Ends a module.
+    /// Unloads a module.
     fn cuModuleUnload(module: u64), Rules::CONTEXT.unsafe_in_capture().releases(), |call| call.end_module(module)
 }
 
@@ -179,7 +131,7 @@ entry! {
 }
 
 entry! {
-    /// How many kernels a module has.
+    /// The number of kernels of a module.
     fn cuModuleGetFunctionCount(count: Out<c_uint>, module: u64), Rules::CONTEXT, |call| {
         call.check_module(module)?;
         let names = call.modules.get(module)?.names.as_ref().map_or(0, Vec::len);
@@ -195,7 +147,7 @@ entry! {
 }
 
 entry! {
-    /// When the code of kernels is loaded: at once.
+    /// The loading mode: eager.
     fn cuModuleGetLoadingMode(mode: Out<c_uint>), Rules::DRIVER, |_call| mode.set(1)
 }
 
@@ -220,7 +172,7 @@ entry! {
 }
 
 entry! {
-    /// Ends a library.
+    /// Unloads a library.
     fn cuLibraryUnload(library: u64), Rules::DRIVER.releases(), |call| call.end_module(library)
 }
 
@@ -234,7 +186,7 @@ entry! {
 }
 
 entry! {
-    /// A library as a module of the current context: the same.
+    /// A library as a module of the current context: the same handle.
     fn cuLibraryGetModule(module: Out<u64>, library: u64), Rules::CONTEXT, |call| {
         call.check_module(library)?;
         module.set(library)
@@ -242,7 +194,7 @@ entry! {
 }
 
 entry! {
-    /// How many kernels a library has.
+    /// The number of kernels of a library.
     fn cuLibraryGetKernelCount(count: Out<c_uint>, library: u64), Rules::DRIVER, |call| {
         call.check_module(library)?;
         let names = call.modules.get(library)?.names.as_ref().map_or(0, Vec::len);
@@ -258,7 +210,7 @@ entry! {
 }
 
 entry! {
-    /// A kernel as a function of the current context: the same.
+    /// A kernel as a function of the current context: the same handle.
     fn cuKernelGetFunction(function: Out<u64>, kernel: u64), Rules::CONTEXT, |call| {
         call.check_function(kernel)?;
         function.set(kernel)
@@ -278,205 +230,5 @@ entry! {
     fn cuFuncGetModule(module: Out<u64>, function: u64), Rules::DRIVER, |call| {
         call.check_function(function)?;
         module.set(call.functions.get(function)?.module)
-    }
-}
-
-/// Names of kernels that callers were given; they stay for the life of the process.
-static NAMES: Mutex<Vec<Arc<[u8]>>> = Mutex::new(Vec::new());
-
-fn kernel_name(call: &mut Call, out: Out<*const c_char>, function: u64) -> Answer {
-    call.check_function(function)?;
-    let name = &call.functions.get(function)?.name;
-    let text: Arc<[u8]> = name.bytes().chain([0]).collect();
-    let mut names = NAMES
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    let text = match names.iter().find(|known| **known == text) {
-        Some(known) => known.clone(),
-        None => {
-            names.push(text.clone());
-            text
-        }
-    };
-    out.set(text.as_ptr().cast())
-}
-
-entry! {
-    /// The name of a function.
-    fn cuFuncGetName(name: Out<*const c_char>, function: u64), Rules::DRIVER, |call| {
-        kernel_name(call, name, function)
-    }
-}
-
-entry! {
-    /// The name of a kernel.
-    fn cuKernelGetName(name: Out<*const c_char>, kernel: u64), Rules::DRIVER, |call| {
-        kernel_name(call, name, kernel)
-    }
-}
-
-fn parameter(
-    call: &mut Call,
-    function: u64,
-    index: usize,
-    offset: Out<usize>,
-    size: Out<usize>,
-) -> Answer {
-    call.check_function(function)?;
-    let name = call.functions.get(function)?.name.clone();
-    let Some(known) = callback::registered(&name) else {
-        return fail(CUresult::CUDA_ERROR_NOT_SUPPORTED);
-    };
-    match super::launch::layout(known.sizes()).get(index) {
-        Some((start, len)) => {
-            offset.set(*start)?;
-            size.set_if_wanted(*len);
-            Ok(())
-        }
-        None => fail(CUresult::CUDA_ERROR_INVALID_VALUE),
-    }
-}
-
-entry! {
-    /// Where a parameter of a function is.
-    fn cuFuncGetParamInfo(function: u64, index: usize, offset: Out<usize>, size: Out<usize>), Rules::DRIVER, |call| {
-        parameter(call, function, index, offset, size)
-    }
-}
-
-entry! {
-    /// Where a parameter of a kernel is.
-    fn cuKernelGetParamInfo(kernel: u64, index: usize, offset: Out<usize>, size: Out<usize>), Rules::DRIVER, |call| {
-        parameter(call, kernel, index, offset, size)
-    }
-}
-
-/// The largest dynamic shared memory that a kernel may ask to have.
-const SHARED_OPT_IN: c_int = 227 << 10;
-
-/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
-pub(super) const MAX_SHARED: c_int = 8;
-
-fn attribute(call: &mut Call, value: Out<c_int>, attribute: c_int, function: u64) -> Answer {
-    call.check_function(function)?;
-    let function = call.functions.get(function)?;
-    let known = function.attributes.get(&attribute).copied();
-    value.set(known.unwrap_or(match attribute {
-        0 => 1024,   // threads per block
-        4 => 32,     // registers
-        5 | 6 => 90, // versions of code
-        MAX_SHARED => 48 << 10,
-        9 => -1, // preferred carveout
-        _ => 0,
-    }))
-}
-
-fn set_attribute(call: &mut Call, attribute: c_int, value: c_int, function: u64) -> Answer {
-    call.check_function(function)?;
-    match attribute {
-        MAX_SHARED if !(0..=SHARED_OPT_IN).contains(&value) => {
-            fail(CUresult::CUDA_ERROR_INVALID_VALUE)
-        }
-        8..=16 => {
-            let function = call.functions.get_mut(function)?;
-            function.attributes.insert(attribute, value);
-            Ok(())
-        }
-        _ => fail(CUresult::CUDA_ERROR_INVALID_VALUE),
-    }
-}
-
-entry! {
-    /// A number of a function.
-    fn cuFuncGetAttribute(value: Out<c_int>, name: c_int, function: u64), Rules::CONTEXT, |call| {
-        attribute(call, value, name, function)
-    }
-}
-
-entry! {
-    /// Sets a number of a function.
-    fn cuFuncSetAttribute(function: u64, name: c_int, value: c_int), Rules::CONTEXT, |call| {
-        set_attribute(call, name, value, function)
-    }
-}
-
-entry! {
-    /// A number of a kernel.
-    fn cuKernelGetAttribute(value: Out<c_int>, name: c_int, kernel: u64, _device: c_int), Rules::DRIVER, |call| {
-        attribute(call, value, name, kernel)
-    }
-}
-
-entry! {
-    /// Sets a number of a kernel.
-    fn cuKernelSetAttribute(name: c_int, value: c_int, kernel: u64, _device: c_int), Rules::DRIVER, |call| {
-        set_attribute(call, name, value, kernel)
-    }
-}
-
-entry! {
-    /// Prefers cache or shared memory, which changes nothing.
-    fn cuFuncSetCacheConfig(function: u64, _config: c_uint), Rules::CONTEXT, |call| {
-        call.check_function(function)
-    }
-}
-
-entry! {
-    /// Prefers cache or shared memory, which changes nothing.
-    fn cuKernelSetCacheConfig(kernel: u64, _config: c_uint, _device: c_int), Rules::DRIVER, |call| {
-        call.check_function(kernel)
-    }
-}
-
-entry! {
-    /// Loads a function, as it always is.
-    fn cuFuncLoad(function: u64), Rules::DRIVER, |call| call.check_function(function)
-}
-
-entry! {
-    /// Whether a function is loaded: it is.
-    fn cuFuncIsLoaded(state: Out<c_uint>, function: u64), Rules::DRIVER, |call| {
-        call.check_function(function)?;
-        state.set(1)
-    }
-}
-
-fn blocks(call: &mut Call, count: Out<c_int>, function: u64, threads: c_int) -> Answer {
-    call.check_function(function)?;
-    if threads <= 0 {
-        return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    count.set((2048 / threads).min(32))
-}
-
-entry! {
-    /// How many blocks of a kernel a multiprocessor holds.
-    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(count: Out<c_int>, function: u64, threads: c_int, _shared: usize), Rules::CONTEXT, |call| {
-        blocks(call, count, function, threads)
-    }
-}
-
-entry! {
-    /// How many blocks of a kernel a multiprocessor holds.
-    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(count: Out<c_int>, function: u64, threads: c_int, _shared: usize, _flags: c_uint), Rules::CONTEXT, |call| {
-        blocks(call, count, function, threads)
-    }
-}
-
-entry! {
-    /// How large blocks fill a device.
-    fn cuOccupancyMaxPotentialBlockSize(grid: Out<c_int>, block: Out<c_int>, function: u64, _sizes: In<c_void>, _shared: usize, limit: c_int), Rules::CONTEXT, |call| {
-        call.check_function(function)?;
-        let threads = if limit > 0 { limit.min(1024) } else { 1024 };
-        block.set(threads)?;
-        grid.set(call.config.multiprocessors as c_int * (2048 / threads))
-    }
-}
-
-entry! {
-    /// How much dynamic shared memory a block may have.
-    fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: Out<usize>, function: u64, _blocks: c_int, _threads: c_int), Rules::CONTEXT, |call| {
-        call.check_function(function)?;
-        bytes.set(SHARED_OPT_IN as usize)
     }
 }

@@ -1,16 +1,17 @@
-//! What an address is.
+//! Pointer attributes.
 
 use std::ffi::{c_int, c_uint, c_void};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{In, Out, entry};
-use crate::call::{Call, Rules};
+use super::argument::{In, Out};
+use super::entry;
 use crate::memory::BlockKind;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
 impl Call {
-    /// Writes an attribute; `false` if the address is nothing that the driver knows.
+    /// Writes an attribute. Returns false for an address that the driver does not know.
     fn pointer_attribute(&self, attribute: u32, address: u64, to: Out<c_void>) -> Answer<bool> {
         let Some(block) = self.memory.known_at(address) else {
             return Ok(false);
@@ -52,7 +53,7 @@ impl Call {
 }
 
 entry! {
-    /// One attribute of an address.
+    /// An attribute of an address.
     fn cuPointerGetAttribute(value: Out<c_void>, attribute: c_uint, address: u64), Rules::DRIVER, |call| {
         if value.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -65,7 +66,8 @@ entry! {
 }
 
 entry! {
-    /// Several attributes of an address; those of one that the driver does not know are zero.
+    /// Several attributes of an address. They are zero for an address that the driver does not
+    /// know.
     fn cuPointerGetAttributes(count: c_uint, attributes: In<c_uint>, values: In<u64>, address: u64), Rules::DRIVER, |call| {
         for index in 0..count as usize {
             let (attribute, value) = (attributes.nth(index)?, values.nth(index)?);
@@ -87,7 +89,7 @@ entry! {
 }
 
 entry! {
-    /// Sets an attribute, which changes nothing: whether copies with this memory synchronize.
+    /// Sets an attribute. It has no effect.
     fn cuPointerSetAttribute(_value: In<c_void>, attribute: c_uint, address: u64), Rules::DRIVER, |call| {
         if attribute != 6 || call.memory.known_at(address).is_none() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);

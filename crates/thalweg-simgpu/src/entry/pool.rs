@@ -1,17 +1,18 @@
-//! Pools of memory.
+//! Memory pools.
 
 use std::ffi::{c_int, c_void};
 
 use cudarc::driver::sys::{CUmemPoolProps, CUresult};
 
-use super::{In, Out, entry};
-use crate::call::Rules;
+use super::argument::{In, Out};
+use super::entry;
 use crate::memory::Pool;
 use crate::report::ReportKind;
+use crate::simulator::Rules;
 use crate::status::fail;
 
 entry! {
-    /// The pool that a device always has.
+    /// The default pool of a device.
     fn cuDeviceGetDefaultMemPool(pool: Out<u64>, device: c_int), Rules::DRIVER, |call| {
         let index = call.device_index(device)?;
         pool.set(call.devices[index].default_pool)
@@ -19,7 +20,7 @@ entry! {
 }
 
 entry! {
-    /// The pool from which a device allocates.
+    /// The current pool of a device.
     fn cuDeviceGetMemPool(pool: Out<u64>, device: c_int), Rules::DRIVER, |call| {
         let index = call.device_index(device)?;
         pool.set(call.devices[index].current_pool)
@@ -27,7 +28,7 @@ entry! {
 }
 
 entry! {
-    /// Sets the pool from which a device allocates.
+    /// Sets the current pool of a device.
     fn cuDeviceSetMemPool(device: c_int, pool: u64), Rules::DRIVER, |call| {
         let index = call.device_index(device)?;
         if call.pools.get(pool)?.device != index {
@@ -39,7 +40,7 @@ entry! {
 }
 
 entry! {
-    /// Makes a pool.
+    /// Creates a pool.
     fn cuMemPoolCreate(pool: Out<u64>, properties: In<CUmemPoolProps>), Rules::DRIVER, |call| {
         if pool.is_null() || properties.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -58,21 +59,21 @@ entry! {
 }
 
 entry! {
-    /// Ends a pool; memory of it that is in use stays until it is freed.
+    /// Destroys a pool. Memory of it that is in use stays until it is freed.
     fn cuMemPoolDestroy(pool: u64), Rules::DRIVER.releases(), |call| {
         match call.pools.get(pool) {
             Ok(known) if known.default => fail(CUresult::CUDA_ERROR_INVALID_VALUE),
             Ok(_) => call.destroy_pool(pool),
             Err(why) => {
                 let site = call.site.clone();
-                Err(call.missing("pool", pool, why, &site))
+                Err(call.report_invalid_handle("pool", pool, why, &site))
             }
         }
     }
 }
 
 entry! {
-    /// Gives what a pool keeps above some bytes back to the device.
+    /// Trims a pool to some bytes.
     fn cuMemPoolTrimTo(pool: u64, keep: usize), Rules::DRIVER.unsafe_in_capture(), |call| {
         call.pools.get(pool)?;
         call.trim_pool(pool, keep as u64);
@@ -81,7 +82,7 @@ entry! {
 }
 
 entry! {
-    /// A number of a pool.
+    /// An attribute of a pool.
     fn cuMemPoolGetAttribute(pool: u64, attribute: u32, value: Out<c_void>), Rules::DRIVER, |call| {
         let pool = call.pools.get(pool)?;
         if let 1..=3 = attribute {
@@ -100,7 +101,7 @@ entry! {
 }
 
 entry! {
-    /// Sets a number of a pool.
+    /// Sets an attribute of a pool.
     fn cuMemPoolSetAttribute(pool: u64, attribute: u32, value: In<c_void>), Rules::DRIVER, |call| {
         let pool = call.pools.get_mut(pool)?;
         let number = In::<u64>(value.0.cast());
@@ -118,7 +119,7 @@ entry! {
 }
 
 entry! {
-    /// Lets devices reach a pool's memory; here they all can, as soon as they are peers.
+    /// Gives devices access to the memory of a pool. Here all peers have it.
     fn cuMemPoolSetAccess(pool: u64, _access: In<c_void>, _count: usize), Rules::DRIVER, |call| {
         if let Err(why) = call.pools.get(pool) {
             let site = call.site.clone();

@@ -4,18 +4,19 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{Out, entry};
-use crate::call::{Call, Rules};
+use super::argument::Out;
+use super::entry;
 use crate::callback::HostFunction;
+use crate::objects::StreamKind;
 use crate::report::ReportKind;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
-use crate::stream::StreamKind;
 use crate::work::Body;
 
 const WAITS: Rules = Rules::CONTEXT.unsafe_in_capture();
 
 impl Call {
-    /// Fails where a stream that is being captured cannot be waited for, and breaks the capture.
+    /// Fails if a stream is captured, since it cannot be waited for, and invalidates the capture.
     pub(super) fn must_not_capture(&mut self, stream: u64) -> Answer {
         self.forbid_implicit(stream, true)?;
         let Some(id) = self.streams.get(stream)?.capture else {
@@ -44,7 +45,7 @@ impl Call {
 }
 
 entry! {
-    /// Makes a stream.
+    /// Creates a stream.
     fn cuStreamCreate(stream: Out<u64>, flags: c_uint), Rules::CONTEXT, |call| {
         let context = call.context()?;
         call.new_stream(context, stream, flags, 0)
@@ -52,7 +53,7 @@ entry! {
 }
 
 entry! {
-    /// Makes a stream with a priority.
+    /// Creates a stream with a priority.
     fn cuStreamCreateWithPriority(stream: Out<u64>, flags: c_uint, priority: c_int), Rules::CONTEXT, |call| {
         let context = call.context()?;
         call.new_stream(context, stream, flags, priority)
@@ -60,7 +61,7 @@ entry! {
 }
 
 entry! {
-    /// Ends a stream; the work in it goes on.
+    /// Destroys a stream. The work in it goes on.
     fn cuStreamDestroy_v2(stream: u64), Rules::DRIVER.releases(), |call| {
         if stream <= 2 {
             return fail(CUresult::CUDA_ERROR_INVALID_HANDLE);
@@ -72,7 +73,7 @@ entry! {
 }
 
 entry! {
-    /// Whether all work of a stream is done.
+    /// Success if all work of a stream is complete.
     fn cuStreamQuery / cuStreamQuery_ptsz (stream: u64), WAITS, |call| {
         let stream = call.stream(stream)?;
         call.must_not_capture(stream)?;
@@ -97,7 +98,7 @@ entry! {
 }
 
 entry! {
-    /// Makes a stream wait for an event.
+    /// Has a stream wait for an event.
     fn cuStreamWaitEvent / cuStreamWaitEvent_ptsz (stream: u64, event: u64, flags: c_uint), Rules::CONTEXT, |call| {
         let stream = call.stream(stream)?;
         if flags > 1 {
@@ -109,7 +110,7 @@ entry! {
 }
 
 entry! {
-    /// Calls a function of the host, in a stream.
+    /// Enqueues a host function.
     fn cuLaunchHostFunc / cuLaunchHostFunc_ptsz (stream: u64, function: Option<unsafe extern "C" fn(*mut c_void)>, data: Out<c_void>), Rules::CONTEXT, |call| {
         let stream = call.stream(stream)?;
         let Some(function) = function else {
@@ -123,7 +124,7 @@ entry! {
 }
 
 entry! {
-    /// Calls a function of the host, in a stream, with the stream's status.
+    /// Enqueues a callback, which is given the stream and its status.
     fn cuStreamAddCallback / cuStreamAddCallback_ptsz (
         stream: u64,
         function: Option<unsafe extern "C" fn(usize, u32, *mut c_void)>,
@@ -162,7 +163,7 @@ entry! {
 }
 
 entry! {
-    /// A number that no other stream has.
+    /// The number of a stream. No other stream has it.
     fn cuStreamGetId / cuStreamGetId_ptsz (stream: u64, id: Out<u64>), Rules::CONTEXT, |call| {
         let stream = call.stream(stream)?;
         id.set(call.streams.get(stream)?.id)
@@ -207,7 +208,7 @@ entry! {
 }
 
 entry! {
-    /// Managed memory, which there is none of.
+    /// Attaches managed memory, of which there is none.
     fn cuStreamAttachMemAsync / cuStreamAttachMemAsync_ptsz (_stream: u64, _pointer: u64, _bytes: usize, _flags: c_uint), Rules::CONTEXT, |call| {
         let site = call.site.clone();
         call.report(ReportKind::Unsupported, format!("{site}: there is no managed memory"), &site);

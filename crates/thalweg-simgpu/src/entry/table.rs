@@ -1,17 +1,19 @@
-//! Finding functions by name.
+//! The lookup of functions by name.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
 
 use cudarc::driver::sys::CUresult;
 
-use super::{Out, Text, entry};
-use crate::call::{Call, Rules};
+use super::argument::{Out, Text};
+use super::entry;
 use crate::report::ReportKind;
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
 
-/// Functions whose variants have other arguments: since which version of CUDA the name means
-/// which one. The last that is not newer than what a caller asks for counts.
+/// The functions whose variants have other arguments: the name, the version of CUDA from which it
+/// means a variant, and the variant. The last one that is not newer than the caller's version
+/// counts.
 const VERSIONS: &[(&str, c_int, &str)] = &[
     ("cuCtxCreate", 0, "cuCtxCreate_v2"),
     ("cuCtxCreate", 12050, "cuCtxCreate_v4"),
@@ -77,7 +79,7 @@ fn exported(name: &str) -> Option<*mut c_void> {
     }
 }
 
-/// The function that a name means to a caller.
+/// The function that a name means for a version of CUDA.
 fn find(name: &str, version: c_int, per_thread: bool) -> Option<*mut c_void> {
     let versioned = VERSIONS
         .iter()
@@ -127,7 +129,7 @@ impl Call {
         }
     }
 
-    /// A function that is not there was called.
+    /// Reports a call of a function that the stand-in does not have.
     pub(super) fn unsupported(&mut self) -> Answer {
         let site = self.site.clone();
         let message = format!("{} is not in the stand-in", site.name);

@@ -1,7 +1,7 @@
-//! Functions that the driver has and the stand-in has not. They say so when they are called.
+//! The functions of the driver that the stand-in does not have. Each reports its name.
 
 use super::entry;
-use crate::call::Rules;
+use crate::simulator::Rules;
 
 macro_rules! unsupported {
     ($($name:ident)*) => {$(

@@ -1,15 +1,16 @@
-//! Objects of a caller's that graphs keep.
+//! User objects.
 
 use std::ffi::{c_uint, c_void};
 
 use cudarc::driver::sys::CUresult;
 
-use super::{Out, entry};
-use crate::call::{Call, Rules};
+use super::argument::Out;
+use super::entry;
+use crate::objects::{Destroy, UserObject};
+use crate::simulator::{Call, Rules};
 use crate::status::{Answer, fail};
-use crate::user_object::{Destroy, UserObject};
 
-/// The flag that creating one must have, and the one that moves references to a graph.
+/// The flag that creation requires, and the flag that moves references to a graph.
 const ONE: c_uint = 1;
 
 impl Call {
@@ -21,14 +22,14 @@ impl Call {
         known.count -= count;
         if known.count == 0 {
             let object = self.user_objects.remove(object)?;
-            self.give_up(vec![object.kept], None);
+            self.release_references(vec![object.reference], None);
         }
         Ok(())
     }
 }
 
 entry! {
-    /// Makes an object of a pointer and its destructor.
+    /// Creates a user object of a pointer and its destructor.
     fn cuUserObjectCreate(
         object: Out<u64>,
         data: Out<c_void>,
@@ -47,7 +48,7 @@ entry! {
 }
 
 entry! {
-    /// Adds references of the caller's.
+    /// Adds references of the caller.
     fn cuUserObjectRetain(object: u64, count: c_uint), Rules::DRIVER, |call| {
         let known = call.user_objects.get_mut(object)?;
         known.count += count;
@@ -56,22 +57,22 @@ entry! {
 }
 
 entry! {
-    /// Gives references of the caller's up.
+    /// Releases references of the caller.
     fn cuUserObjectRelease(object: u64, count: c_uint), Rules::DRIVER.releases(), |call| {
         call.give_back(object, count)
     }
 }
 
 entry! {
-    /// Adds references of a graph's, or moves the caller's to it.
+    /// Adds references of a graph, or moves those of the caller to it.
     fn cuGraphRetainUserObject(graph: u64, object: u64, count: c_uint, flags: c_uint),
     Rules::DRIVER, |call| {
         if count == 0 || flags > ONE {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        let kept = call.user_objects.get(object)?.kept.clone();
+        let reference = call.user_objects.get(object)?.reference.clone();
         let graph = call.graphs.get_mut(graph)?;
-        graph.kept.extend(vec![kept; count as usize]);
+        graph.user_objects.extend(vec![reference; count as usize]);
         if flags == ONE {
             call.give_back(object, count)?;
         }

@@ -4,22 +4,21 @@ use std::collections::BTreeMap;
 
 use super::pages::{Mapping, Span};
 
-/// As the driver aligns what it allocates.
+/// The alignment of device memory.
 const ALIGNMENT: u64 = 512;
 
-/// What fresh memory holds: no number in any float format, and no small integer.
+/// The pattern of fresh memory. It is no number in any float format, and no small integer.
 pub(crate) const FRESH: [u8; 2] = [0xa5, 0xff];
 
-/// What freed memory holds: no number either.
+/// The pattern of freed memory. It is no number either.
 pub(crate) const FREED: [u8; 2] = [0xde, 0xff];
 
-/// Device memory: addresses that crash whoever dereferences them, and the bytes behind them
-/// elsewhere.
+/// Device memory: addresses that the host cannot dereference, and the bytes behind them elsewhere.
 pub(crate) struct Arena {
     addresses: Mapping,
     bytes: Mapping,
     len: u64,
-    /// Free ranges: offset and length.
+    /// The free ranges: offset and length.
     free: BTreeMap<u64, u64>,
     used: u64,
 }
@@ -55,13 +54,13 @@ impl Arena {
         (end <= self.len).then(|| self.bytes.span().part(offset as usize, len as usize))
     }
 
-    /// How much an allocation takes.
+    /// The bytes that an allocation takes.
     pub(crate) fn rounded(len: u64) -> Option<u64> {
         len.checked_next_multiple_of(ALIGNMENT)
     }
 
-    /// Takes the first free range that is long enough. The lowest addresses, which were freed
-    /// most often, come back first.
+    /// Allocates the first free range that is long enough. So the lowest addresses, which were
+    /// freed most often, come back first.
     pub(crate) fn take(&mut self, len: u64) -> Option<u64> {
         let len = Self::rounded(len)?;
         let (&offset, &found) = self.free.iter().find(|(_, free)| **free >= len)?;
@@ -73,7 +72,7 @@ impl Arena {
         Some(self.addresses.address() + offset)
     }
 
-    /// Gives back what was taken with this length.
+    /// Frees a range that was allocated with this length.
     pub(crate) fn give_back(&mut self, address: u64, len: u64) {
         let Some(len) = Self::rounded(len) else {
             return;

@@ -1,16 +1,16 @@
-//! Who last touched each byte of an allocation.
+//! The history of accesses to each byte of an allocation.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::clock::{Clock, Point};
+use crate::clock::{Clock, Epoch};
 use crate::report::Site;
 
-/// One access, for as long as something later may conflict with it.
+/// An access. It is kept while a later one may conflict with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
-    pub(crate) point: Point,
+    pub(crate) epoch: Epoch,
     pub(crate) site: Arc<Site>,
 }
 
@@ -18,19 +18,20 @@ pub(crate) struct Access {
 struct Segment {
     end: u64,
     write: Option<Access>,
-    /// Since that write; at most one per slot, for a later one of the same slot says more.
+    /// The reads since that write. Of each slot only the last one is kept, which implies the
+    /// others.
     reads: Vec<Access>,
 }
 
-/// The last write of each byte, and the reads since.
+/// The last write of each byte, and the reads since that write.
 #[derive(Default)]
 pub(crate) struct History {
     segments: BTreeMap<u64, Segment>,
 }
 
 impl History {
-    /// Records an access, and gives the one that it conflicts with: one of them is a write, and
-    /// the older is not known to the clock of the new one.
+    /// Records an access, and returns an earlier one that it conflicts with: one of the two is a
+    /// write, and the clock of the new one does not cover the earlier one.
     pub(crate) fn access(
         &mut self,
         range: Range<u64>,
@@ -46,7 +47,7 @@ impl History {
         self.fill_gaps(&range);
         let mut conflict = None;
         for (_, segment) in self.segments.range_mut(range) {
-            let unknown = |access: &&Access| !clock.knows(access.point);
+            let unknown = |access: &&Access| !clock.knows(access.epoch);
             if conflict.is_none() {
                 conflict = segment.write.iter().find(unknown).cloned();
             }
@@ -59,14 +60,14 @@ impl History {
             } else {
                 segment
                     .reads
-                    .retain(|read| read.point.slot != by.point.slot);
+                    .retain(|read| read.epoch.slot != by.epoch.slot);
                 segment.reads.push(by.clone());
             }
         }
         conflict
     }
 
-    /// An access that is not known to a clock, of all that there are. `range` limits the search.
+    /// An access within a range that a clock does not cover, if there is one.
     pub(crate) fn unknown(&self, range: Range<u64>, clock: &Clock) -> Option<Access> {
         let before = self.segments.range(..range.start).next_back();
         let inside = self.segments.range(range.clone());
@@ -75,11 +76,11 @@ impl History {
             .filter(|(_, segment)| segment.end > range.start)
             .chain(inside)
             .flat_map(|(_, segment)| segment.write.iter().chain(&segment.reads))
-            .find(|access| !clock.knows(access.point))
+            .find(|access| !clock.knows(access.epoch))
             .cloned()
     }
 
-    /// Makes `at` a border between segments, if it is inside one.
+    /// Splits the segment around `at`, if there is one.
     fn split(&mut self, at: u64) {
         let Some((_, segment)) = self.segments.range_mut(..at).next_back() else {
             return;
@@ -120,21 +121,21 @@ impl History {
 mod tests {
     use super::*;
 
-    fn access(slot: usize, epoch: u64) -> Access {
+    fn access(slot: usize, count: u64) -> Access {
         Access {
-            point: Point { slot, epoch },
+            epoch: Epoch { slot, count },
             site: Arc::new(Site {
-                name: format!("kernel{epoch}").into(),
+                name: format!("kernel{count}").into(),
                 stream: format!("stream{slot}").into(),
-                sequence: epoch,
+                sequence: count,
             }),
         }
     }
 
     fn clock(points: &[(usize, u64)]) -> Clock {
         let mut clock = Clock::default();
-        for &(slot, epoch) in points {
-            clock.set(slot, epoch);
+        for &(slot, count) in points {
+            clock.set(slot, count);
         }
         clock
     }
@@ -147,7 +148,7 @@ mod tests {
         let apart = history.access(100..200, false, &access(2, 1), &clock(&[(2, 1)]));
         assert!(apart.is_none());
         let overlap = history.access(99..101, false, &access(2, 2), &clock(&[(2, 2)]));
-        assert_eq!(overlap.map(|access| access.point.slot), Some(1));
+        assert_eq!(overlap.map(|access| access.epoch.slot), Some(1));
     }
 
     #[test]
@@ -165,7 +166,7 @@ mod tests {
         );
         let knows_one = clock(&[(1, 1), (3, 1)]);
         let conflict = history.access(0..8, true, &access(3, 1), &knows_one);
-        assert_eq!(conflict.map(|access| access.point.slot), Some(2));
+        assert_eq!(conflict.map(|access| access.epoch.slot), Some(2));
         // Everything before is covered by that write.
         let knows_write = clock(&[(3, 1), (4, 1)]);
         assert!(

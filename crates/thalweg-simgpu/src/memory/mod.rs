@@ -1,9 +1,11 @@
-//! Memory that devices can reach, and the checks of every access to it.
+//! The memory that devices can reach.
 //!
-//! There are two views of what is allocated, since freeing and allocating can be work of a
-//! stream: `known` is what callers hold, `live` is what exists for the work that runs now.
+//! Allocating and freeing can be work of a stream, so there are two sets of allocations: the `known`
+//! ones, which callers have allocated and not freed, and the `live` ones, which exist for the work
+//! that runs now.
 
 mod arena;
+mod check;
 mod history;
 mod pages;
 mod pool;
@@ -14,17 +16,18 @@ use std::sync::Arc;
 use cudarc::driver::sys::CUresult;
 
 pub(crate) use arena::{Arena, FREED, FRESH};
+pub(crate) use check::Accessor;
 pub(crate) use history::{Access, History};
-pub(crate) use pages::{Mapping, Span};
+pub(crate) use pages::{Mapping, Span, pageable};
 pub(crate) use pool::{Cached, Pool};
 
 use crate::clock::Clock;
 use crate::report::{ReportKind, Reports, Site};
 
-/// How many bytes of freed host memory are kept, to find out who still uses them.
+/// The number of bytes of freed host memory that are kept, so that late accesses are reported.
 const QUARANTINE: u64 = 64 << 20;
 
-/// Names an allocation; never used twice.
+/// The number of an allocation. No other allocation ever has it.
 pub(crate) type BlockId = u64;
 
 /// One allocation.
@@ -39,17 +42,17 @@ pub(crate) struct Block {
     pub(crate) context: u64,
 }
 
-/// Where an allocation's bytes are.
+/// The kind of an allocation, and where its bytes are.
 pub(crate) enum BlockKind {
-    /// On a device; from a pool, and then with what the pool holds for it.
+    /// Device memory. `pool` is the pool that it comes from, `reserved` the bytes that it takes there.
     Device {
         device: usize,
         pool: Option<u64>,
         reserved: u64,
     },
-    /// On the host, allocated by the driver.
+    /// Page-locked memory of the host, allocated by the driver.
     Pinned { memory: Mapping, flags: u32 },
-    /// On the host, of the caller.
+    /// Memory of the caller, registered with the driver.
     Registered { flags: u32 },
 }
 
@@ -63,33 +66,28 @@ impl Block {
     }
 }
 
-/// An allocation that is gone.
-struct Dead {
+/// An allocation that was freed.
+struct Freed {
     len: u64,
-    freed: Arc<Site>,
-    /// The call that freed it was made to fail, so whoever frees it once more is right.
-    disputed: bool,
+    /// The call or the work that freed it.
+    by: Arc<Site>,
+    /// True if a plan of faults made the call that freed it fail. Then it may be freed once more.
+    injected: bool,
 }
 
-/// Who wants to touch memory.
-pub(crate) struct Toucher<'a> {
-    pub(crate) access: Access,
-    pub(crate) clock: &'a Clock,
-}
-
-/// All memory.
+/// All memory of the machine that devices can reach.
 pub(crate) struct Memory {
     pub(crate) arenas: Vec<Arena>,
     blocks: HashMap<BlockId, Block>,
     last_block: BlockId,
     known: BTreeMap<u64, BlockId>,
     live: BTreeMap<u64, BlockId>,
-    dead_known: BTreeMap<u64, Dead>,
-    dead_live: BTreeMap<u64, Dead>,
-    /// Host memory that was freed. It is kept for a while, so that work that still touches it is
-    /// found out instead of touching what comes after it.
+    freed_known: BTreeMap<u64, Freed>,
+    freed_live: BTreeMap<u64, Freed>,
+    /// Freed host memory. It is kept for a while, so that a late access is reported, and does not
+    /// reach an allocation that comes after it.
     quarantine: VecDeque<(u64, Mapping)>,
-    /// Whether fresh and freed memory is filled.
+    /// True if fresh and freed memory is filled with patterns.
     fill: bool,
 }
 
@@ -102,29 +100,29 @@ impl Memory {
             last_block: 0,
             known: BTreeMap::new(),
             live: BTreeMap::new(),
-            dead_known: BTreeMap::new(),
-            dead_live: BTreeMap::new(),
+            freed_known: BTreeMap::new(),
+            freed_live: BTreeMap::new(),
             quarantine: VecDeque::new(),
             fill,
         }
     }
 
-    /// Adds an allocation that callers may name from now on.
+    /// Adds a known allocation.
     pub(crate) fn add(&mut self, block: Block) -> BlockId {
         self.last_block += 1;
-        forget(&mut self.dead_known, block.start, block.len);
+        forget(&mut self.freed_known, block.start, block.len);
         self.known.insert(block.start, self.last_block);
         self.blocks.insert(self.last_block, block);
         self.last_block
     }
 
-    /// Makes an allocation exist for work that runs from now on.
-    pub(crate) fn bring_to_life(&mut self, id: BlockId) {
+    /// Makes an allocation live.
+    pub(crate) fn begin_lifetime(&mut self, id: BlockId) {
         let Some(block) = self.blocks.get(&id) else {
             return;
         };
         let (start, len) = (block.start, block.len);
-        forget(&mut self.dead_live, start, len);
+        forget(&mut self.freed_live, start, len);
         self.live.insert(start, id);
         if self.fill
             && let BlockKind::Device { device, .. } = block.kind
@@ -138,55 +136,56 @@ impl Memory {
         self.blocks.get(&id)
     }
 
-    /// The allocation that starts at an address, as callers see it.
+    /// The known allocation that starts at an address.
     pub(crate) fn starting_at(&self, address: u64) -> Option<BlockId> {
         self.known.get(&address).copied()
     }
 
-    /// The allocation around an address, as callers see it.
+    /// The known allocation around an address.
     pub(crate) fn known_at(&self, address: u64) -> Option<&Block> {
         let (_, id) = self.known.range(..=address).next_back()?;
         self.blocks.get(id).filter(|block| address < block.end())
     }
 
-    /// Everything that callers have not freed.
+    /// All known allocations.
     pub(crate) fn known_blocks(&self) -> impl Iterator<Item = (BlockId, &Block)> {
         let known = self.known.values();
         known.filter_map(|id| Some((*id, self.blocks.get(id)?)))
     }
 
-    /// Takes an allocation out of what callers may name.
+    /// Removes a known allocation. The result is `None` if a call that was made to fail has freed it
+    /// before.
     ///
     /// # Errors
-    /// The address of no allocation is reported, unless a call that was made to fail freed it.
-    pub(crate) fn forget_known(
+    /// If no known allocation starts at the address, which is also reported.
+    pub(crate) fn free_known(
         &mut self,
         address: u64,
         by: &Arc<Site>,
-        disputed: bool,
+        injected: bool,
         reports: &mut Reports,
     ) -> Result<Option<BlockId>, CUresult> {
         if let Some(id) = self.known.remove(&address) {
             let len = self.blocks.get(&id).map_or(0, |block| block.len);
-            self.dead_known.insert(
+            self.freed_known.insert(
                 address,
-                Dead {
+                Freed {
                     len,
-                    freed: by.clone(),
-                    disputed,
+                    by: by.clone(),
+                    injected,
                 },
             );
             return Ok(Some(id));
         }
-        match self.dead_known.get_mut(&address) {
-            Some(dead) if dead.disputed => {
-                dead.disputed = false;
+        match self.freed_known.get_mut(&address) {
+            Some(freed) if freed.injected => {
+                freed.injected = false;
                 return Ok(None);
             }
-            Some(dead) => reports.add(
+            Some(freed) => reports.add(
                 ReportKind::DoubleFree,
                 format!("{by} frees {address:#x}, which was freed before"),
-                vec![(**by).clone(), (*dead.freed).clone()],
+                vec![(**by).clone(), (*freed.by).clone()],
             ),
             None => reports.add(
                 ReportKind::InvalidFree,
@@ -197,26 +196,26 @@ impl Memory {
         Err(CUresult::CUDA_ERROR_INVALID_VALUE)
     }
 
-    /// Ends an allocation for work that runs from now on. Device memory of no pool goes back to
-    /// its device. While work is `busy`, nothing is unmapped.
-    pub(crate) fn bury(&mut self, id: BlockId, by: &Arc<Site>, busy: bool) {
+    /// Ends a live allocation. Device memory of no pool goes back to its device. While work is `busy`,
+    /// nothing is unmapped.
+    pub(crate) fn end_lifetime(&mut self, id: BlockId, by: &Arc<Site>, busy: bool) {
         let Some(block) = self.blocks.remove(&id) else {
             return;
         };
         if self.live.get(&block.start) == Some(&id) {
             self.live.remove(&block.start);
         }
-        if self.dead_live.len() > 4096 {
-            self.dead_live.clear();
+        if self.freed_live.len() > 4096 {
+            self.freed_live.clear();
         }
-        let dead = Dead {
+        let freed = Freed {
             len: block.len,
-            freed: by.clone(),
-            disputed: false,
+            by: by.clone(),
+            injected: false,
         };
         match block.kind {
             BlockKind::Device { device, pool, .. } => {
-                self.dead_live.insert(block.start, dead);
+                self.freed_live.insert(block.start, freed);
                 let span = self.arenas[device].span(block.start, block.len);
                 if self.fill
                     && let Some(span) = span
@@ -229,13 +228,13 @@ impl Memory {
             }
             BlockKind::Pinned { memory, .. } => {
                 memory.span().fill(&FREED);
-                self.dead_live.insert(block.start, dead);
+                self.freed_live.insert(block.start, freed);
                 self.quarantine.push_back((block.len, memory));
                 while !busy && self.quarantine.iter().map(|(len, _)| len).sum::<u64>() > QUARANTINE
                 {
                     if let Some((len, memory)) = self.quarantine.pop_front() {
-                        forget(&mut self.dead_live, memory.address(), len);
-                        forget(&mut self.dead_known, memory.address(), len);
+                        forget(&mut self.freed_live, memory.address(), len);
+                        forget(&mut self.freed_known, memory.address(), len);
                     }
                 }
             }
@@ -244,136 +243,19 @@ impl Memory {
         }
     }
 
-    /// Whether some work may have touched an allocation, or be about to, that a clock does not
-    /// know.
+    /// An access to an allocation that a clock does not cover, if there is one.
     pub(crate) fn in_use(&self, id: BlockId, clock: &Clock) -> Option<Access> {
         let block = self.blocks.get(&id)?;
         block.history.unknown(0..block.len, clock)
     }
 
-    /// Checks and records an access to memory that a device reaches, and gives its bytes.
-    ///
-    /// # Errors
-    /// If there is no such memory, or it was never there. Memory that is gone is reported, but
-    /// its bytes are given where they still exist.
-    pub(crate) fn touch(
-        &mut self,
-        address: u64,
-        len: u64,
-        write: bool,
-        by: &Toucher<'_>,
-        reports: &mut Reports,
-    ) -> Result<Span, CUresult> {
-        let site = &by.access.site;
-        let what = if write { "writes" } else { "reads" };
-        let range = Range(address, len);
-        let arena = self.arenas.iter().find(|arena| arena.contains(address));
-        let found = self.live.range(..=address).next_back();
-        let found = found.and_then(|(_, id)| self.blocks.get_mut(id));
-        if let Some(block) = found.filter(|block| address < block.end() || len == 0) {
-            if len > block.end().saturating_sub(address) && len > 0 {
-                reports.add(
-                    ReportKind::OutOfBounds,
-                    format!(
-                        "{site} {what} {range} of an allocation that is {}, from {}",
-                        Range(block.start, block.len),
-                        block.origin
-                    ),
-                    vec![(**site).clone(), (*block.origin).clone()],
-                );
-                return Err(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
-            }
-            let start = address - block.start;
-            let conflict = block
-                .history
-                .access(start..start + len, write, &by.access, by.clock);
-            if let Some(other) = conflict {
-                let host = by.access.point.slot == crate::clock::HOST
-                    || other.point.slot == crate::clock::HOST;
-                reports.add(
-                    if host {
-                        ReportKind::HostRace
-                    } else {
-                        ReportKind::Race
-                    },
-                    format!(
-                        "{site} {what} {range}, and nothing orders it after {}",
-                        other.site
-                    ),
-                    vec![(**site).clone(), (*other.site).clone()],
-                );
-            }
-            return match &block.kind {
-                BlockKind::Device { device, .. } => self.arenas[*device].span(address, len),
-                BlockKind::Pinned { memory, .. } => {
-                    Some(memory.span().part(start as usize, len as usize))
-                }
-                BlockKind::Registered { .. } => {
-                    // SAFETY: the caller registered the memory, and has to leave it in place
-                    // until it is not registered any more.
-                    let span = unsafe { Span::of_caller(address, len as usize) };
-                    Some(span)
-                }
-            }
-            .ok_or(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
-        }
-        // Callers have it, but the work that makes it exist has not run.
-        if let Some(block) = self.known_at(address).filter(|b| b.end() - address >= len) {
-            reports.add(
-                ReportKind::Race,
-                format!(
-                    "{site} {what} {range}, and nothing orders it after {}",
-                    block.origin
-                ),
-                vec![(**site).clone(), (*block.origin).clone()],
-            );
-            let span = self
-                .arenas
-                .iter()
-                .find_map(|arena| arena.span(address, len));
-            return span.ok_or(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
-        }
-        let dead = self.dead_live.range(..=address).next_back();
-        if let Some((_, dead)) = dead.filter(|(start, dead)| address < **start + dead.len) {
-            reports.add(
-                ReportKind::UseAfterFree,
-                format!("{site} {what} {range}, which {} freed", dead.freed),
-                vec![(**site).clone(), (*dead.freed).clone()],
-            );
-            let kept = self.quarantine.iter().find_map(|(kept, memory)| {
-                let offset = address.checked_sub(memory.address())?;
-                let fits = offset.checked_add(len)? <= *kept;
-                fits.then(|| memory.span().part(offset as usize, len as usize))
-            });
-            return arena
-                .and_then(|arena| arena.span(address, len))
-                .or(kept)
-                .ok_or(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
-        }
-        reports.add(
-            ReportKind::InvalidAddress,
-            format!("{site} {what} {range}, where there is no memory for it"),
-            vec![(**site).clone()],
-        );
-        Err(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS)
-    }
-
-    /// Records that something touched all of an allocation, and gives what it conflicts with.
-    pub(crate) fn touch_whole(&mut self, id: BlockId, by: &Toucher<'_>) -> Option<Access> {
-        let block = self.blocks.get_mut(&id)?;
-        block
-            .history
-            .access(0..block.len, true, &by.access, by.clock)
-    }
-
-    /// Reports that a caller names memory that it does not have.
+    /// Reports that a caller names memory that is not allocated.
     pub(crate) fn report_unknown(&self, address: u64, by: &Site, reports: &mut Reports) {
-        let dead = self.dead_known.range(..=address).next_back();
-        match dead.filter(|(start, dead)| address < **start + dead.len) {
-            Some((_, dead)) => reports.add(
+        match freed_at(&self.freed_known, address) {
+            Some(freed) => reports.add(
                 ReportKind::UseAfterFree,
-                format!("{by} names {address:#x}, which {} freed", dead.freed),
-                vec![by.clone(), (*dead.freed).clone()],
+                format!("{by} names {address:#x}, which {} freed", freed.by),
+                vec![by.clone(), (*freed.by).clone()],
             ),
             None => reports.add(
                 ReportKind::InvalidAddress,
@@ -383,42 +265,39 @@ impl Memory {
         }
     }
 
-    /// Whether an address is, or was, memory that the driver knows. Everything else is ordinary
-    /// memory of the host.
+    /// Returns true if an address is, or was, memory that the driver knows. All other memory is
+    /// ordinary memory of the host.
     pub(crate) fn is_ours(&self, address: u64) -> bool {
-        let in_dead = |dead: &BTreeMap<u64, Dead>| {
-            let before = dead.range(..=address).next_back();
-            before.is_some_and(|(start, dead)| address < start + dead.len)
-        };
         self.arenas.iter().any(|arena| arena.contains(address))
             || self.known_at(address).is_some()
-            || self
-                .live
-                .range(..=address)
-                .next_back()
-                .and_then(|(_, id)| self.blocks.get(id))
-                .is_some_and(|block| address < block.end())
-            || in_dead(&self.dead_live)
+            || self.live_at(address, 1).is_some()
+            || freed_at(&self.freed_live, address).is_some()
+    }
+
+    /// The allocation around an address that exists for the work that runs now. An empty access also
+    /// finds the allocation before it.
+    fn live_at(&self, address: u64, len: u64) -> Option<BlockId> {
+        let (_, id) = self.live.range(..=address).next_back()?;
+        let block = self.blocks.get(id)?;
+        (address < block.end() || len == 0).then_some(*id)
     }
 }
 
-fn forget(dead: &mut BTreeMap<u64, Dead>, start: u64, len: u64) {
-    let covered: Vec<u64> = dead
+/// The freed allocation around an address.
+fn freed_at(freed: &BTreeMap<u64, Freed>, address: u64) -> Option<&Freed> {
+    let (start, found) = freed.range(..=address).next_back()?;
+    (address < start + found.len).then_some(found)
+}
+
+/// Removes the freed allocations that overlap some memory.
+fn forget(freed: &mut BTreeMap<u64, Freed>, start: u64, len: u64) {
+    let covered: Vec<u64> = freed
         .range(..start + len)
         .rev()
-        .take_while(|(other, dead)| **other + dead.len > start)
+        .take_while(|(other, found)| **other + found.len > start)
         .map(|(other, _)| *other)
         .collect();
     for other in covered {
-        dead.remove(&other);
-    }
-}
-
-/// Addresses, as reports print them.
-struct Range(u64, u64);
-
-impl std::fmt::Display for Range {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} bytes at {:#x}", self.1, self.0)
+        freed.remove(&other);
     }
 }

@@ -1,13 +1,13 @@
 //! The bytes behind addresses: mappings of memory, and copies between them.
 //!
-//! Everything that touches memory by address is here.
+//! All code that reads or writes memory by address is here.
 
 use std::ptr;
 
-/// A piece of memory that the stand-in may read and write while it holds the lock of its state.
+/// A piece of memory that the stand-in may read and write.
 ///
-/// Only this module makes them: from the mappings that it owns, and, where a caller of the driver
-/// promised that memory is there, from the caller's memory.
+/// Spans come from this module alone: from the mappings that it owns, and from memory of a caller
+/// of the driver who promised that it is there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     start: *mut u8,
@@ -21,7 +21,7 @@ impl Span {
     /// Memory of a caller of the driver.
     ///
     /// # Safety
-    /// It must be readable, and writable if it is written, for as long as the span is used.
+    /// The memory must be readable, and writable if it is written, for as long as the span is used.
     pub(crate) unsafe fn of_caller(address: u64, len: usize) -> Self {
         Self {
             start: address as *mut u8,
@@ -41,7 +41,7 @@ impl Span {
         }
     }
 
-    /// Copies all bytes of another span of the same length; they may overlap.
+    /// Copies all bytes of another span of the same length. The spans may overlap.
     pub(crate) fn copy_from(self, source: Self) {
         assert_eq!(self.len, source.len);
         // SAFETY: both spans are valid for their length, as whoever made them saw to.
@@ -61,7 +61,7 @@ impl Span {
         bytes
     }
 
-    /// Repeats a pattern.
+    /// Fills the span with a pattern, which is repeated.
     pub(crate) fn fill(self, pattern: &[u8]) {
         if pattern.is_empty() || self.len == 0 {
             return;
@@ -82,7 +82,14 @@ impl Span {
     }
 }
 
-/// Anonymous memory that is given back when this is dropped.
+/// Pageable memory of the host, which a caller of the driver named.
+pub(crate) fn pageable(address: u64, len: u64) -> Span {
+    // SAFETY: a caller of the driver named it in a copy, and so promised that it is there and
+    // stays until the copy is complete.
+    unsafe { Span::of_caller(address, len as usize) }
+}
+
+/// Anonymous memory, which is unmapped when this is dropped.
 pub(crate) struct Mapping(Span);
 
 impl Mapping {
@@ -91,7 +98,7 @@ impl Mapping {
         Self::map(len, libc::PROT_READ | libc::PROT_WRITE)
     }
 
-    /// Addresses that nobody else gets and that nobody can touch.
+    /// Reserved addresses, which cannot be read or written.
     pub(crate) fn addresses(len: usize) -> Option<Self> {
         Self::map(len, libc::PROT_NONE)
     }
@@ -117,7 +124,7 @@ impl Mapping {
         self.0.start as u64
     }
 
-    /// Gives the memory of a range back to the machine; it reads as zeros then.
+    /// Returns the memory of a range to the machine. It reads as zeros then.
     pub(crate) fn discard(&self, offset: usize, len: usize) {
         const PAGE: usize = 4096;
         let first = offset.next_multiple_of(PAGE);

@@ -1,28 +1,28 @@
-//! Stream-ordered pools: memory that is kept when it is freed.
+//! Memory pools: stream-ordered memory, which is kept when it is freed.
 
 use std::sync::Arc;
 
 use super::arena::Arena;
-use crate::clock::{Clock, Point};
+use crate::clock::{Clock, Epoch};
 
-/// Memory that was freed in a stream's order and that the pool still has.
+/// Memory that was freed in the order of a stream and that its pool still has.
 #[derive(Clone)]
 pub(crate) struct Cached {
     pub(crate) start: u64,
     pub(crate) reserved: u64,
-    /// The work that frees it, which need not have run.
-    pub(crate) freed: Point,
+    /// The work that frees it. It may not have run yet.
+    pub(crate) freed: Epoch,
 }
 
-/// A pool of one device.
+/// A memory pool of one device.
 pub(crate) struct Pool {
     pub(crate) device: usize,
-    /// Whether the driver owns it, and nobody may destroy it.
+    /// True for the default pool of the device, which cannot be destroyed.
     pub(crate) default: bool,
     pub(crate) cached: Vec<Cached>,
     pub(crate) release_threshold: u64,
-    /// By number of the attribute: whether memory is reused along events, whenever it happens to
-    /// be free, and by adding dependencies.
+    /// The attributes about reuse, in CUDA's order: following event dependencies, opportunistic,
+    /// with internal dependencies.
     pub(crate) reuse: [bool; 3],
     pub(crate) used: u64,
     pub(crate) used_high: u64,
@@ -51,13 +51,13 @@ impl Pool {
         }
     }
 
-    /// Takes memory that is free for work with this clock: freed before it in some order, or
-    /// freed for good already. What was freed last goes first.
+    /// Takes freed memory that work with this clock may use: memory that was freed before it in
+    /// some order, or whose free is complete. The memory that was freed last goes first.
     pub(crate) fn reuse(
         &mut self,
         len: u64,
         clock: &Clock,
-        done: impl Fn(Point) -> bool,
+        done: impl Fn(Epoch) -> bool,
     ) -> Option<Cached> {
         let len = Arena::rounded(len)?;
         let index = self.cached.iter().rposition(|cached| {
@@ -77,8 +77,9 @@ impl Pool {
         self.used_high = self.used_high.max(self.used);
     }
 
-    /// Takes out what may go back to the device so that at most `keep` bytes stay reserved.
-    pub(crate) fn trim(&mut self, keep: u64, done: impl Fn(Point) -> bool) -> Vec<Cached> {
+    /// Takes out freed memory, so that at most `keep` bytes stay reserved. Memory whose free is not
+    /// complete stays.
+    pub(crate) fn trim(&mut self, keep: u64, done: impl Fn(Epoch) -> bool) -> Vec<Cached> {
         let mut out = Vec::new();
         let mut index = 0;
         while self.reserved > keep && index < self.cached.len() {

@@ -1,9 +1,11 @@
-//! Calling objects that the caller made, through their virtual tables.
+//! The calls of objects of the caller (loggers, recorders, readers, allocators), through their
+//! virtual tables.
 
 use std::ffi::{CString, c_char, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::dims::Dims;
-use super::version::TensorRt;
+use crate::config::TensorRt;
 
 /// `nvinfer1::ILogger::Severity`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,10 +16,10 @@ pub(super) enum Severity {
     Info = 3,
 }
 
-/// The function in a slot of an object's table.
+/// The function in a slot of an object's virtual table.
 ///
 /// # Safety
-/// The object must be one with so many slots, and the type that of the method.
+/// The object must have that slot, and the type must be that of the method.
 unsafe fn slot<F: Copy>(object: usize, slot: usize) -> F {
     // SAFETY: as promised by the caller.
     unsafe {
@@ -66,6 +68,12 @@ pub(super) fn count_recorder(recorder: usize, up: bool) {
         let count: unsafe extern "C" fn(usize) -> i32 = slot(recorder, if up { 10 } else { 11 });
         count(recorder);
     }
+}
+
+/// Replaces an error recorder, and counts the references to both.
+pub(super) fn exchange_recorder(current: &AtomicUsize, recorder: usize) {
+    count_recorder(recorder, true);
+    count_recorder(current.swap(recorder, Ordering::Relaxed), false);
 }
 
 /// `IStreamReader::read`, and `IStreamReaderV2::read` with a stream.

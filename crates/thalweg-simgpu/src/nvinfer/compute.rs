@@ -1,4 +1,4 @@
-//! What engines compute.
+//! The computations of engines.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::dtype::{DType, Number};
 use super::shape::elements;
 use super::spec::{Compute, EngineSpec};
 
-/// A tensor's numbers, while a kernel runs.
+/// The numbers of an input.
 pub(super) struct Values {
     pub(super) shape: Vec<i64>,
     pub(super) dtype: DType,
@@ -19,20 +19,20 @@ impl Values {
     }
 }
 
-/// What a computation makes: its shape, and pieces of it by their offset in bytes. A result that
-/// shares an input's memory need not be written wholly.
+/// The result of a computation: its shape, and pieces of it by their offset in bytes. A result in
+/// the memory of an input need not be written wholly.
 pub(super) struct Made {
     pub(super) shape: Vec<i64>,
     pub(super) pieces: Vec<(u64, Vec<u8>)>,
 }
 
-/// The inputs of a computation, and how its result is to be.
+/// A computation: its inputs, and the shape and type of its result.
 pub(super) struct Computation<'a> {
     pub(super) compute: &'a Compute,
     pub(super) inputs: BTreeMap<String, Values>,
     pub(super) shape: Vec<i64>,
     pub(super) dtype: DType,
-    /// Whether the result is in the memory of an input.
+    /// True if the result is in the memory of an input.
     pub(super) in_place: bool,
 }
 

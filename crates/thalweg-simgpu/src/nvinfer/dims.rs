@@ -1,4 +1,4 @@
-//! Shapes, as callers give and get them.
+//! Shapes, as C++ lays them out.
 
 /// `nvinfer1::Dims64`
 #[repr(C)]
@@ -9,7 +9,7 @@ pub(super) struct Dims {
 }
 
 impl Dims {
-    /// No shape: what methods give that fail.
+    /// No shape: the result of methods that fail.
     pub(super) const NONE: Self = Self {
         count: -1,
         dims: [0; 8],
@@ -25,7 +25,7 @@ impl Dims {
         }
     }
 
-    /// The dimensions, if there is a sensible number of them.
+    /// The dimensions, if their number is valid.
     pub(super) fn get(&self) -> Option<&[i64]> {
         usize::try_from(self.count)
             .ok()

@@ -1,4 +1,4 @@
-//! Element types, and numbers of them.
+//! Element types, and the numbers of tensors.
 
 use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ impl DType {
         }
     }
 
-    /// Bytes of an element.
+    /// The size of an element, in bytes.
     pub fn size(self) -> usize {
         match self {
             Self::I8 | Self::Bool | Self::U8 => 1,
@@ -50,7 +50,7 @@ impl DType {
         }
     }
 
-    /// As TensorRT describes formats.
+    /// TensorRT's description of the row-major format of the type.
     pub(super) fn description(self) -> &'static str {
         match self {
             Self::F32 => "Row-major linear FP32 format",
@@ -88,7 +88,7 @@ impl DType {
         }
     }
 
-    /// The bytes of a number, which is rounded or cut off to fit.
+    /// Appends the bytes of a number, which is rounded or truncated to fit.
     pub(super) fn put(self, number: Number, bytes: &mut Vec<u8>) {
         match self {
             Self::F32 => bytes.extend((number.real() as f32).to_le_bytes()),
@@ -103,7 +103,8 @@ impl DType {
     }
 }
 
-/// A number of an engine. Whole numbers of 64 bits are no reals of 64 bits.
+/// A number of a tensor. Integers have a variant of their own, since a float of 64 bits does not
+/// hold all of those of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Number {
     Real(f64),

@@ -1,48 +1,44 @@
-//! `enqueueV3`: checking what was set, and launching the kernels.
+//! `enqueueV3`: the checks of what was set, and the launches of the kernels.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cudarc::driver::sys::CUresult;
-
 use super::callback;
-use super::context::{Context, OWN, State, Strategy};
-use super::execute::{Plan, Step, kernel};
-use super::object::Scope;
-use super::refusal::{Refusal, Refused, usage};
+use super::context::{Context, PROFILE_BYTES, State, Strategy};
+use super::error::{ApiError, ApiResult, driver_error, usage};
+use super::kernels::{Plan, Step};
+use super::method::MethodCall;
 use super::shape::{ALIGNMENT, Shapes, elements};
 use super::spec::TensorSpec;
-use crate::call::{Call, Rules, within};
-use crate::event::Recorded;
-use crate::status::{Answer, Status, fail};
-use crate::stream::StreamKind;
-use crate::work::{Body, KernelCall};
+use crate::interface::{
+    self, Branches, DeviceMemory, DriverResult, Streams, Timestamp, with_streams,
+};
 
-/// Since when engines say which outputs share the memory of an input.
+/// The first version whose engines say which outputs share the memory of an input.
 const KNOWS_ALIASES: (i32, i32) = (10, 15);
 
-/// What the driver does for an enqueue, piece by piece.
+/// The launches of one enqueue.
 struct Launch<'a> {
     plan: &'a Arc<Plan>,
     stream: u64,
-    /// How many kernels were launched.
+    /// The number of kernels that were launched.
     launched: u32,
-    /// The ends of what was launched, unless it was captured.
-    last: Vec<Recorded>,
+    /// The ends of the launched work, unless it was captured.
+    last: Vec<Timestamp>,
 }
 
 impl Context {
-    /// Launches the kernels in a stream.
+    /// Enqueues the kernels in a stream.
     pub(super) fn enqueue(
         &self,
-        scope: &mut Scope<'_>,
+        call: &mut MethodCall<'_>,
         stream: u64,
         synchronous: bool,
-    ) -> Refused<bool> {
+    ) -> ApiResult<bool> {
         let spec = self.engine.spec.clone();
         if let Some(text) = &spec.fails_to_enqueue {
-            return Err(Refusal::Internal(text.clone()));
+            return Err(ApiError::Internal(text.clone()));
         }
         let state = self.state();
         let shapes = self.shapes(&state);
@@ -62,7 +58,7 @@ impl Context {
         for output in spec.tensors.iter().filter(|tensor| !tensor.input) {
             if !plan.depends_on_data(&output.name) {
                 let shape = plan.shapes[&output.name].clone();
-                self.place(scope, &plan, &allocators, output, &shape, stream)?;
+                self.place(call, &plan, &allocators, output, &shape, stream)?;
             }
         }
         let mut launch = Launch {
@@ -71,49 +67,47 @@ impl Context {
             launched: 0,
             last: Vec::new(),
         };
-        let result = self.launch(scope, &mut launch, &allocators, synchronous);
+        let result = self.launch(call, &mut launch, &allocators, synchronous);
         // What was launched before something failed runs all the same.
-        self.remember(scope, launch.last);
+        self.remember(call, launch.last);
         result?;
         Ok(true)
     }
 
     fn launch(
         &self,
-        scope: &mut Scope<'_>,
+        call: &mut MethodCall<'_>,
         launch: &mut Launch<'_>,
         allocators: &BTreeMap<String, usize>,
         synchronous: bool,
-    ) -> Refused<()> {
+    ) -> ApiResult<()> {
         let spec = &self.engine.spec;
-        let site = scope.site.clone();
+        let site = call.site.clone();
         let handle = launch.stream;
-        let streams = self.aux_streams(scope)?;
+        let streams = self.aux_streams(call)?;
         let open: Vec<&TensorSpec> = spec
             .tensors
             .iter()
             .filter(|tensor| launch.plan.depends_on_data(&tensor.name))
             .collect();
         let waits_at_end = synchronous || self.engine.streams_weights();
-        within(&site, Rules::CONTEXT, |call| {
-            let stream = call.stream(handle)?;
-            if call.streams.get(stream)?.device != self.engine.device {
-                return fail(CUresult::CUDA_ERROR_INVALID_HANDLE);
-            }
+        let begun = with_streams(&site, |driver| {
+            let stream = driver.resolve(handle)?;
+            driver.check_device(stream, self.engine.device)?;
             if waits_at_end || !open.is_empty() {
-                launch.forbid_capture(call, stream)?;
+                driver.forbid_capture(stream)?;
             }
-            launch.begin(call, stream, &streams)
-        })
-        .map_err(refuse)?;
+            launch.begin(driver, stream, &streams)
+        });
+        driver_error(begun, LAUNCHING)?;
         let mut generation = u64::from(!streams.is_empty());
         for _ in 2..spec.kernels {
-            launch.step(scope, Step::Middle(generation, 0, 1))?;
+            launch.step(call, Step::Middle(generation, 0, 1))?;
             generation += 1;
         }
         if !open.is_empty() {
-            launch.step(scope, Step::Count)?;
-            launch.wait(scope)?;
+            launch.step(call, Step::Count)?;
+            launch.wait(call)?;
             for output in open {
                 let found = launch
                     .plan
@@ -123,38 +117,30 @@ impl Context {
                 let shape = found.get(&output.name).cloned();
                 drop(found);
                 let Some(shape) = shape else {
-                    return Err(Refusal::Internal(format!(
+                    return Err(ApiError::Internal(format!(
                         "{} was not computed",
                         output.name
                     )));
                 };
-                self.place(
-                    scope,
-                    launch.plan,
-                    allocators,
-                    output,
-                    &shape,
-                    launch.stream,
-                )?;
+                self.place(call, launch.plan, allocators, output, &shape, launch.stream)?;
             }
         }
-        launch.step(scope, Step::End(generation))?;
+        launch.step(call, Step::End(generation))?;
         let event = self.state().consumed_event;
         if event != 0 {
-            within(&site, Rules::CONTEXT, |call| {
-                let (stream, site) = (call.stream(handle)?, call.site.clone());
-                call.check_event(event, &site)?;
-                call.record_event(event, stream, false)
-            })
-            .map_err(refuse)?;
+            let recorded = with_streams(&site, |driver| {
+                let stream = driver.resolve(handle)?;
+                driver.record_event(event, stream)
+            });
+            driver_error(recorded, LAUNCHING)?;
         }
         if waits_at_end {
-            launch.wait(scope)?;
+            launch.wait(call)?;
         }
         Ok(())
     }
 
-    fn check_addresses(&self, state: &State) -> Refused<()> {
+    fn check_addresses(&self, state: &State) -> ApiResult<()> {
         let address = |name: &str| state.addresses.get(name).copied().unwrap_or(0);
         for tensor in &self.engine.spec.tensors {
             let name = &tensor.name;
@@ -177,13 +163,13 @@ impl Context {
         Ok(())
     }
 
-    fn plan(&self, state: &State, shapes: &Shapes) -> Refused<Plan> {
+    fn plan(&self, state: &State, shapes: &Shapes) -> ApiResult<Plan> {
         static TAGS: AtomicU64 = AtomicU64::new(1);
         let spec = &self.engine.spec;
         // Without having been asked about these shapes, it uses what the profile may need.
         let used = self.needed(state);
         if used > 0 && state.memory == 0 {
-            return Err(Refusal::State(format!(
+            return Err(ApiError::State(format!(
                 "{used} bytes of device memory are needed, and none was set"
             )));
         }
@@ -194,36 +180,36 @@ impl Context {
         if let Some(given) = given
             && given < used
         {
-            return Err(Refusal::State(format!(
+            return Err(ApiError::State(format!(
                 "{used} bytes of device memory are needed, and {given} were set"
             )));
         }
         let all = spec.tensors.iter();
         Ok(Plan {
             spec: spec.clone(),
-            life: self.life.clone(),
+            lifetime: self.lifetime.clone(),
             label: spec.name.clone(),
             shapes: all.map(|t| (t.name.clone(), shapes.of(spec, t))).collect(),
             addresses: Mutex::new(state.addresses.clone()),
             scratch: (state.memory, used),
             weights: self.engine.weights(),
-            own: (self.own, OWN),
+            profile_memory: (self.profile_memory, PROFILE_BYTES),
             profile: state.switched.then_some(state.profile as u8),
             tag: TAGS.fetch_add(1, Ordering::Relaxed),
             found: Mutex::default(),
         })
     }
 
-    /// Asks an output's allocator for memory, if it has one, and tells it the shape.
+    /// Asks the allocator of an output for memory, if there is one, and tells it the shape.
     fn place(
         &self,
-        scope: &mut Scope<'_>,
+        call: &mut MethodCall<'_>,
         plan: &Plan,
         allocators: &BTreeMap<String, usize>,
         output: &TensorSpec,
         shape: &[i64],
         stream: u64,
-    ) -> Refused<()> {
+    ) -> ApiResult<()> {
         let name = &output.name;
         let Some(&allocator) = allocators.get(name).filter(|allocator| **allocator != 0) else {
             return Ok(());
@@ -235,10 +221,10 @@ impl Context {
             .unwrap_or_else(PoisonError::into_inner);
         let current = addresses.get(name).copied().unwrap_or(0);
         drop(addresses);
-        scope.flush();
+        call.flush();
         let address = callback::reallocate(allocator, name, current, bytes, stream);
         if address == 0 {
-            return Err(Refusal::Memory(format!(
+            return Err(ApiError::Memory(format!(
                 "the allocator of {name} gave nothing for {bytes} bytes"
             )));
         }
@@ -255,8 +241,8 @@ impl Context {
         Ok(())
     }
 
-    /// Keeps the end of what was launched, and reports what it is not ordered after.
-    fn remember(&self, scope: &Scope<'_>, last: Vec<Recorded>) {
+    /// Keeps the ends of an enqueue, and reports an earlier one that it is not ordered after.
+    fn remember(&self, call: &MethodCall<'_>, last: Vec<Timestamp>) {
         let mut state = self.state();
         state.enqueues += 1;
         state.forget_known();
@@ -264,28 +250,25 @@ impl Context {
             let earlier = state
                 .pending
                 .iter()
-                .find(|(r, _)| !last.clock.knows(r.point));
+                .find(|(r, _)| !last.clock.knows(r.epoch));
             if let Some((_, other)) = earlier {
-                let site = &scope.site;
+                let site = &call.site;
                 let message = format!("{site} is not ordered after {other} of the same context");
-                scope.misuse(message, Some(other));
+                call.misuse(message, Some(other));
             }
-            state.pending.push_back((last, scope.site.clone()));
+            state.pending.push_back((last, call.site.clone()));
         }
     }
 
-    /// Streams beside the caller's, as many as the engine wants.
-    fn aux_streams(&self, scope: &Scope<'_>) -> Refused<Vec<u64>> {
+    /// The auxiliary streams, as many as the engine uses.
+    fn aux_streams(&self, call: &MethodCall<'_>) -> ApiResult<Vec<u64>> {
         let wanted = self.engine.spec.aux_streams as usize;
         let mut state = self.state();
         let mut streams = state.aux_given.clone();
         let missing = wanted - streams.len().min(wanted);
         while state.aux_made.len() < missing {
-            let made = within(&scope.site, Rules::CONTEXT, |call| {
-                let context = call.context()?;
-                call.create_stream(context, StreamKind::Created, 1, 0)
-            });
-            state.aux_made.push(made.map_err(refuse)?);
+            let made = interface::create_stream(&call.site);
+            state.aux_made.push(driver_error(made, LAUNCHING)?);
         }
         streams.extend(state.aux_made.iter().take(missing));
         Ok(streams)
@@ -309,124 +292,67 @@ impl Context {
     }
 }
 
-fn refuse(Status(code): Status) -> Refusal {
-    Refusal::Driver("launching kernels".into(), code)
-}
+/// The operation that fails with an error of the driver.
+const LAUNCHING: &str = "launching kernels";
 
 impl Launch<'_> {
     /// Launches one kernel in the caller's stream.
-    fn step(&mut self, scope: &Scope<'_>, step: Step) -> Refused<()> {
+    fn step(&mut self, call: &MethodCall<'_>, step: Step) -> ApiResult<()> {
         let handle = self.stream;
-        within(&scope.site, Rules::CONTEXT, |call| {
-            let stream = call.stream(handle)?;
-            self.submit(call, stream, step)
-        })
-        .map_err(refuse)
+        let launched = with_streams(&call.site, |driver| {
+            let stream = driver.resolve(handle)?;
+            self.submit(driver, stream, step)
+        });
+        driver_error(launched, LAUNCHING)
     }
 
-    fn submit(&mut self, call: &mut Call, stream: u64, step: Step) -> Answer {
-        let name = self.name();
-        let body = self.body(call, step)?;
-        if let Some(recorded) = call.submit(stream, &name, body)? {
-            self.last = vec![recorded];
+    fn submit(&mut self, driver: &mut Streams<'_>, stream: u64, step: Step) -> DriverResult {
+        let (name, plan) = (self.name(), self.plan.clone());
+        let kernel = move |device: &DeviceMemory<'_>| plan.run_kernel(step, device);
+        let end = driver.launch(stream, &name, kernel)?;
+        self.launched += 1;
+        if let Some(end) = end {
+            self.last = vec![end];
         }
         Ok(())
     }
 
-    /// The first kernel, and one in each stream beside the caller's, which is joined again.
-    fn begin(&mut self, call: &mut Call, stream: u64, aux: &[u64]) -> Answer {
-        self.submit(call, stream, Step::Begin)?;
+    /// Launches the first kernel, and one in each auxiliary stream, which the caller's stream joins.
+    fn begin(&mut self, driver: &mut Streams<'_>, stream: u64, aux: &[u64]) -> DriverResult {
+        self.submit(driver, stream, Step::Begin)?;
         if aux.is_empty() {
             return Ok(());
         }
         let (parts, begun) = (aux.len() as u64 + 1, self.last.clone());
-        let (mut ends, mut nodes) = (Vec::new(), Vec::new());
+        let mut branches = Branches::default();
         let mut result = Ok(());
-        for (index, &handle) in aux.iter().enumerate() {
+        for (index, &other) in aux.iter().enumerate() {
             let step = Step::Middle(0, index as u64 + 1, parts);
-            result = self.fork(call, stream, handle, step, &begun, &mut ends, &mut nodes);
+            let (name, plan) = (self.name(), self.plan.clone());
+            let kernel = move |device: &DeviceMemory<'_>| plan.run_kernel(step, device);
+            result = driver.branch(stream, other, &begun, &name, kernel, &mut branches);
             if result.is_err() {
                 break;
             }
+            self.launched += 1;
         }
         if result.is_ok() {
-            result = self.submit(call, stream, Step::Middle(0, 0, parts));
+            result = self.submit(driver, stream, Step::Middle(0, 0, parts));
         }
         // The caller knows of its own stream only, so that has to wait whatever happened.
-        if let Some(capture) = call.valid_capture(stream)? {
-            nodes.extend(call.frontier(capture, stream));
-            call.set_frontier(capture, stream, nodes);
-        } else {
-            self.last = vec![call.push(stream, "join", Body::Marker, &ends)?];
+        if let Some(end) = driver.join(stream, branches)? {
+            self.last = vec![end];
         }
         result
-    }
-
-    /// Launches one kernel in another stream, after what is in the caller's.
-    fn fork(
-        &mut self,
-        call: &mut Call,
-        stream: u64,
-        handle: u64,
-        step: Step,
-        begun: &[Recorded],
-        ends: &mut Vec<Recorded>,
-        nodes: &mut Vec<usize>,
-    ) -> Answer {
-        let other = call.stream(handle)?;
-        let name = self.name();
-        let body = self.body(call, step)?;
-        match call.valid_capture(stream)? {
-            Some(capture) => {
-                let before = call.frontier(capture, stream);
-                call.set_frontier(capture, other, before);
-                call.capture_node(capture, other, &name, body)?;
-                nodes.extend(call.frontier(capture, other));
-            }
-            None => ends.push(call.push(other, &name, body, begun)?),
-        }
-        Ok(())
     }
 
     fn name(&self) -> String {
         format!("{} kernel {}", self.plan.label, self.launched)
     }
 
-    /// A kernel, unless launching it is to fail.
-    fn body(&mut self, call: &mut Call, step: Step) -> Answer<Body> {
-        if let Some(code) = call.faults.call("cuLaunchKernel") {
-            return Err(Status(code));
-        }
-        self.launched += 1;
-        Ok(Body::Kernel(Arc::new(KernelCall {
-            name: self.name().into(),
-            function: Some(kernel(self.plan, step)),
-            grid: [1; 3],
-            block: [32, 1, 1],
-            shared_bytes: 0,
-            parameters: Vec::new(),
-            offsets: Vec::new(),
-        })))
-    }
-
-    /// Fails where the stream is captured, and breaks the capture: waiting for it would.
-    fn forbid_capture(&self, call: &mut Call, stream: u64) -> Answer {
-        let Some(capture) = call.valid_capture(stream)? else {
-            return Ok(());
-        };
-        call.captures[capture].invalid = true;
-        fail(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
-    }
-
-    /// Waits for what was launched.
-    fn wait(&self, scope: &Scope<'_>) -> Refused<()> {
-        within(&scope.site, Rules::CONTEXT, |call| {
-            if let Some(code) = call.faults.call("cuStreamSynchronize") {
-                return Err(Status(code));
-            }
-            call.wait_for(&self.last);
-            Ok(())
-        })
-        .map_err(|Status(code)| Refusal::Driver("waiting for the stream".into(), code))
+    /// Has the host wait for the launched work.
+    fn wait(&self, call: &MethodCall<'_>) -> ApiResult<()> {
+        let waited = with_streams(&call.site, |driver| driver.wait_for(&self.last));
+        driver_error(waited, "waiting for the stream")
     }
 }

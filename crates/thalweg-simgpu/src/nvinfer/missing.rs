@@ -1,9 +1,9 @@
-//! Slots that do nothing but report: those that a version does not have, those that the stand-in
-//! does not model, and all slots of objects that were destroyed.
+//! The functions of slots that only report: of methods that a version does not have or that the
+//! stand-in does not model, and of destroyed objects.
 
-use super::layout::{SLOTS, rows};
-use super::object::{Inner, Outer, report};
-use crate::report::ReportKind;
+use super::class::SLOTS;
+use super::object::{Inner, Outer};
+use crate::interface::{ReportKind, report};
 
 macro_rules! each_slot {
     ($function:ident) => {
@@ -16,46 +16,44 @@ macro_rules! each_slot {
     (@ $function:ident $($slot:literal)*) => { [$($function::<$slot> as *const () as usize),*] };
 }
 
-/// For an implementation.
+/// The slots of the inner part of an object, before its methods are put in.
 pub(super) fn slots() -> [usize; SLOTS] {
     each_slot!(missing)
 }
 
-/// For an object as callers hold it; its two destructors are to be put in.
+/// The slots of the outer part of an object, before its two destructors are put in.
 pub(super) fn outer_slots() -> [usize; SLOTS] {
     each_slot!(missing_outer)
 }
 
-/// For an implementation that was destroyed.
+/// The slots of the inner part of a destroyed object.
 pub(super) fn dead_slots() -> [usize; SLOTS] {
     each_slot!(dead)
 }
 
-/// For an object that was destroyed.
+/// The slots of the outer part of a destroyed object.
 pub(super) fn dead_outer_slots() -> [usize; SLOTS] {
     each_slot!(dead_outer)
 }
 
-/// What a caller gets: a zero, whether it is taken for a number, a flag or a pointer.
+/// A slot without a method. It returns zero, which is also false and null.
 unsafe extern "C" fn missing<const SLOT: usize>(this: *mut Inner) -> usize {
     // SAFETY: the slot is in the table of an object of ours, which is never freed.
     let Some(object) = (unsafe { Inner::find(this) }) else {
         return 0;
     };
     let (class, version) = (object.class, object.version);
-    let known = rows(class, version.layout());
-    let known = SLOT.checked_sub(2).and_then(|index| known.get(index));
-    match known {
-        Some(row) => report(
+    match class.method(version.layout(), SLOT) {
+        Some(method) => report(
             ReportKind::Unsupported,
-            format!("{}::{} is not in the stand-in", class.name(), row.name),
+            format!("{}::{} is not in the stand-in", class.name, method.name),
             Vec::new(),
         ),
         None => report(
             ReportKind::Misuse,
             format!(
                 "slot {SLOT} of {} does not exist in version {version}",
-                class.name()
+                class.name
             ),
             Vec::new(),
         ),
@@ -66,7 +64,7 @@ unsafe extern "C" fn missing<const SLOT: usize>(this: *mut Inner) -> usize {
 unsafe extern "C" fn missing_outer<const SLOT: usize>(this: *mut Outer) -> usize {
     // SAFETY: as above.
     if let Some(object) = unsafe { Outer::find(this) } {
-        let name = object.class.name();
+        let name = object.class.name;
         let message = format!(
             "slot {SLOT} of {name} itself, which has only a destructor: the methods are in the table of its implementation"
         );
@@ -78,7 +76,7 @@ unsafe extern "C" fn missing_outer<const SLOT: usize>(this: *mut Outer) -> usize
 unsafe extern "C" fn dead<const SLOT: usize>(this: *mut Inner) -> usize {
     // SAFETY: as above.
     if let Some(object) = unsafe { Inner::find(this) } {
-        object.report_dead(SLOT);
+        object.report_destroyed(SLOT);
     }
     0
 }
@@ -86,7 +84,7 @@ unsafe extern "C" fn dead<const SLOT: usize>(this: *mut Inner) -> usize {
 unsafe extern "C" fn dead_outer<const SLOT: usize>(this: *mut Outer) -> usize {
     // SAFETY: as above.
     if let Some(object) = unsafe { Outer::find(this) } {
-        object.report_dead(SLOT);
+        object.report_destroyed(SLOT);
     }
     0
 }

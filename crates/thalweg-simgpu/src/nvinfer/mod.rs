@@ -1,14 +1,17 @@
-//! A stand-in for `libnvinfer`, which runs through the stand-in for the driver.
+//! A stand-in for `libnvinfer`, which runs on the stand-in for the driver.
 //!
 //! Callers find its functions in the same library, and call its objects through their virtual
-//! tables, which are laid out as in the version of TensorRT that it plays. `docs/simgpu.md` says
-//! what it promises.
+//! tables, which have the layout of the version that is emulated. `docs/simgpu.md` says what it
+//! promises.
 
 mod callback;
 #[forbid(unsafe_code)]
+mod class;
+#[forbid(unsafe_code)]
 mod compute;
 mod context;
-mod device;
+#[forbid(unsafe_code)]
+mod deserialize;
 #[forbid(unsafe_code)]
 mod dims;
 #[forbid(unsafe_code)]
@@ -16,39 +19,39 @@ mod dtype;
 mod engine;
 #[forbid(unsafe_code)]
 mod enqueue;
-mod execute;
 #[forbid(unsafe_code)]
-mod layout;
+mod error;
+#[forbid(unsafe_code)]
+mod kernels;
+mod lifecycle;
+mod memory;
+mod method;
+mod methods;
 mod missing;
 mod object;
 #[forbid(unsafe_code)]
-mod refusal;
 mod runtime;
+mod settings;
 #[forbid(unsafe_code)]
 mod shape;
-mod small;
 #[forbid(unsafe_code)]
 mod spec;
-#[forbid(unsafe_code)]
-mod version;
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 pub use dtype::DType;
-pub(crate) use object::Alive;
-pub(crate) use runtime::NO_OBJECT;
+pub(crate) use methods::NO_OBJECT;
 pub use spec::{Compute, Dim, EngineSpec, ProfileSpec, TensorSpec};
-pub use version::{TensorRt, Variant};
 
-use crate::report::ReportKind;
-use crate::worker::SHARED;
+pub use crate::config::{TensorRt, Variant};
+use crate::interface::{ReportKind, machine, report};
 
-/// Makes a runtime, for a caller that was built for a version.
+/// Creates a runtime, for a caller that was built for a version.
 ///
 /// # Safety
-/// The logger must be one of that version, and outlive all that is made with it.
+/// The logger must be of that version, and outlive all that is made with it.
 #[allow(non_snake_case, reason = "the name is TensorRT's")]
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn createInferRuntime_INTERNAL(
@@ -56,42 +59,42 @@ pub(crate) unsafe extern "C" fn createInferRuntime_INTERNAL(
     version: i32,
 ) -> *mut c_void {
     let made = catch_unwind(AssertUnwindSafe(|| {
-        runtime::create(logger as usize, version)
+        methods::create_runtime(logger as usize, version)
     }));
     made.unwrap_or(0) as *mut c_void
 }
 
-/// The version that is played.
-fn played() -> TensorRt {
-    SHARED.lock().config.tensorrt
+/// The version that is emulated.
+fn emulated() -> TensorRt {
+    machine().tensorrt
 }
 
-/// Major, minor and patch number in one.
+/// The version in one number.
 #[allow(non_snake_case, reason = "the name is TensorRT's")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn getInferLibVersion() -> i32 {
-    played().number()
+    emulated().number()
 }
 
 /// The major number.
 #[allow(non_snake_case, reason = "the name is TensorRT's")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn getInferLibMajorVersion() -> i32 {
-    played().major
+    emulated().major
 }
 
 /// The minor number.
 #[allow(non_snake_case, reason = "the name is TensorRT's")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn getInferLibMinorVersion() -> i32 {
-    played().minor
+    emulated().minor
 }
 
 /// The patch number.
 #[allow(non_snake_case, reason = "the name is TensorRT's")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn getInferLibPatchVersion() -> i32 {
-    played().patch
+    emulated().patch
 }
 
 /// The number of the build.
@@ -101,7 +104,7 @@ pub(crate) extern "C" fn getInferLibBuildVersion() -> i32 {
     1
 }
 
-/// Defines functions that are there and do nothing but report.
+/// Defines functions that only report that they are not modelled.
 macro_rules! unmodelled {
     ($($name:ident)*) => {$(
         /// Not in the stand-in.
@@ -109,7 +112,7 @@ macro_rules! unmodelled {
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $name() -> *mut c_void {
             let message = concat!(stringify!($name), " is not in the stand-in").to_owned();
-            object::report(ReportKind::Unsupported, message, Vec::new());
+            report(ReportKind::Unsupported, message, Vec::new());
             ptr::null_mut()
         }
     )*};
@@ -124,8 +127,8 @@ unmodelled! {
     getPluginRegistry
 }
 
-/// Whether a failure of a function of TensorRT's would mean nothing: it says or keeps what cannot go
-/// wrong, or ends something.
+/// Returns true for a method of which a failure would mean nothing: it only reads or keeps a
+/// setting, or ends something.
 pub(crate) fn never_fails(function: &str) -> bool {
     let Some(method) = function.strip_prefix("nvinfer.") else {
         return false;

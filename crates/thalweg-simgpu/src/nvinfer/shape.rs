@@ -1,13 +1,13 @@
-//! Which shape each tensor has, and what memory that takes.
+//! The shapes of tensors, and the scratch that they need.
 
 use std::collections::BTreeMap;
 
 use super::spec::{Dim, EngineSpec, TensorSpec};
 
-/// Device memory comes in pieces that start at multiples of this.
+/// The alignment of addresses on the device.
 pub(super) const ALIGNMENT: u64 = 256;
 
-/// What decides about all shapes.
+/// The settings from which all shapes follow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
     /// The profile.
@@ -66,7 +66,7 @@ impl Shapes {
         (min == max).then_some(*max)
     }
 
-    /// Scratch for these shapes, or, with no shapes, none.
+    /// The scratch for these shapes, in bytes.
     pub(super) fn scratch(&self, spec: &EngineSpec) -> u64 {
         let Some(profile) = spec.profiles.get(self.profile) else {
             return 0;
@@ -96,7 +96,7 @@ impl EngineSpec {
     }
 }
 
-/// How many elements a shape has; 0 if anything of it is not known.
+/// The number of elements of a shape. It is 0 if a dimension is not known.
 pub(super) fn elements(shape: &[i64]) -> u64 {
     shape
         .iter()
@@ -104,7 +104,7 @@ pub(super) fn elements(shape: &[i64]) -> u64 {
         .fold(1, u64::saturating_mul)
 }
 
-/// How far apart elements are in each dimension, in elements.
+/// The strides of a row-major shape, in elements.
 pub(super) fn strides(shape: &[i64]) -> Vec<i64> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {

@@ -1,4 +1,4 @@
-//! Engines, as tests describe them.
+//! The descriptions of engines, which tests write.
 //!
 //! The bytes of an engine are a magic text, the length of a description in JSON, the description,
 //! and as many arbitrary bytes as the description says, which stand for weights.
@@ -8,55 +8,55 @@ use serde::{Deserialize, Serialize};
 use super::dtype::DType;
 
 const MAGIC: &[u8; 8] = b"SIMTRT1\n";
-/// Magic text and length.
+/// The length of the magic text and of the description's length.
 pub(super) const HEADER: usize = 16;
-/// No description is longer.
+/// The length of the longest description.
 const LIMIT: u64 = 16 << 20;
 
-/// An engine: what goes in and out, what it needs, and what it computes.
+/// The description of an engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct EngineSpec {
-    /// Its name, which is also that of its kernels.
+    /// The name, which is also that of its kernels.
     pub name: String,
     /// The version of TensorRT that built it.
     pub version: (i32, i32, i32),
-    /// Whether later versions of the same major number run it.
+    /// True if later versions of the same major number run it.
     pub version_compatible: bool,
-    /// Whether it has code for the host in it, which a runtime must be allowed to run.
+    /// True if it has code for the host, which a runtime must be allowed to run.
     pub host_code: bool,
-    /// The compute capability that it was built for; any if it is none.
+    /// The compute capability that it was built for. `None` is any.
     pub capability: Option<(i32, i32)>,
-    /// Inputs and outputs, in their order.
+    /// The inputs and outputs, in their order.
     pub tensors: Vec<TensorSpec>,
-    /// Bounds of the inputs; at least one.
+    /// The optimization profiles, at least one.
     pub profiles: Vec<ProfileSpec>,
-    /// Weights that are always on the device, in bytes.
+    /// The size of the weights that are always on the device, in bytes.
     pub weights: u64,
-    /// Weights that can be streamed, in bytes.
+    /// The size of the weights that can be streamed, in bytes.
     pub streamable: u64,
-    /// What streaming adds to the scratch, in bytes.
+    /// The scratch that weight streaming needs, in bytes.
     pub streaming_scratch: u64,
-    /// How many kernels an enqueue launches at least.
+    /// The least number of kernels that an enqueue launches.
     pub kernels: u32,
-    /// How many streams beside the caller's it uses.
+    /// The number of its auxiliary streams.
     pub aux_streams: u32,
-    /// Whether the scratch of a context can be as small as its shapes allow
-    /// (`kRUNTIME_ACTIVATION_RESIZE`); otherwise it is always as large as the profile allows.
+    /// True if the scratch of a context follows its shapes (`kRUNTIME_ACTIVATION_RESIZE`).
+    /// Otherwise it follows the profile.
     pub resize_by_shape: bool,
-    /// Whether it answers zero, and logs nothing, when it is asked for the scratch of its shapes, as
-    /// engines of 10.6 do that compute elements one by one.
+    /// True if `updateDeviceMemorySizeForShapes` returns 0 and logs nothing, as it does for
+    /// elementwise engines of 10.6.
     pub answers_no_scratch: bool,
-    /// What it computes, in order.
+    /// The computations, in order.
     pub compute: Vec<Compute>,
-    /// Bytes behind the description.
+    /// The number of bytes behind the description.
     pub payload: u64,
-    /// What `deserializeCudaEngine` fails with.
+    /// The error of `deserializeCudaEngine`, if it fails.
     pub fails_to_deserialize: Option<String>,
-    /// What creating a context fails with.
+    /// The error of the creation of a context, if it fails.
     pub fails_to_create_context: Option<String>,
-    /// What every enqueue fails with.
+    /// The error of every enqueue, if it fails.
     pub fails_to_enqueue: Option<String>,
 }
 
@@ -65,38 +65,38 @@ pub struct EngineSpec {
 #[serde(default)]
 #[non_exhaustive]
 pub struct TensorSpec {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its element type.
+    /// The element type.
     pub dtype: DType,
-    /// Its dimensions.
+    /// The dimensions.
     pub dims: Vec<Dim>,
-    /// Whether it is an input.
+    /// True for an input.
     pub input: bool,
-    /// Whether its values are on the host, and shapes depend on them.
+    /// True if its values are on the host. Shapes may depend on them.
     pub on_host: bool,
-    /// The input whose memory an output shares. Libraries since 10.15 insist on it; earlier ones
-    /// write the whole output where it is bound.
+    /// The input whose memory an output shares. Libraries since 10.15 require it to be bound there;
+    /// earlier ones write the whole output where it is bound.
     pub alias: Option<String>,
 }
 
 /// One dimension of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Dim {
-    /// Always the same.
+    /// A fixed dimension.
     Fixed(i64),
-    /// Of an input: what the caller sets.
+    /// A dimension of an input that the caller sets.
     Any,
-    /// Of an output: a dimension of an input.
+    /// A dimension of an output that is one of an input: its name, and the axis.
     Of(String, usize),
-    /// Of an output: a value of an input on the host.
+    /// A dimension of an output that is a value of an input on the host: its name, and the index.
     Value(String, usize),
-    /// Of an output: known only once it is computed.
+    /// A dimension of an output that is known only once it is computed.
     Data,
 }
 
 impl From<i64> for Dim {
-    /// -1 is any.
+    /// -1 is [`Dim::Any`].
     fn from(dim: i64) -> Self {
         match dim {
             -1 => Self::Any,
@@ -110,13 +110,14 @@ impl From<i64> for Dim {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ProfileSpec {
-    /// For each input with dimensions that the caller sets: the least, the usual, the greatest.
+    /// The least, the usual and the greatest shape of each input with dimensions that the caller
+    /// sets.
     pub shapes: Vec<(String, [Vec<i64>; 3])>,
-    /// For each input on the host: least, usual and greatest values.
+    /// The least, the usual and the greatest values of each input on the host.
     pub values: Vec<(String, [Vec<i64>; 3])>,
-    /// Scratch, in bytes, whatever the shapes.
+    /// The scratch for any shapes, in bytes.
     pub scratch: u64,
-    /// Scratch, in bytes, for each element of an input.
+    /// The scratch for each element of an input, in bytes.
     pub scratch_per_element: Vec<(String, u64)>,
 }
 
@@ -126,7 +127,7 @@ impl ProfileSpec {
         Self::default()
     }
 
-    /// With bounds for an input: least, usual, greatest.
+    /// With the least, the usual and the greatest shape of an input.
     #[must_use]
     pub fn shape(mut self, input: &str, min: &[i64], opt: &[i64], max: &[i64]) -> Self {
         let bounds = [min.to_vec(), opt.to_vec(), max.to_vec()];
@@ -134,7 +135,7 @@ impl ProfileSpec {
         self
     }
 
-    /// With bounds for the values of an input on the host.
+    /// With the least, the usual and the greatest values of an input on the host.
     #[must_use]
     pub fn values(mut self, input: &str, min: &[i64], opt: &[i64], max: &[i64]) -> Self {
         let bounds = [min.to_vec(), opt.to_vec(), max.to_vec()];
@@ -142,14 +143,14 @@ impl ProfileSpec {
         self
     }
 
-    /// With scratch of so many bytes.
+    /// With scratch for any shapes, in bytes.
     #[must_use]
     pub fn scratch(mut self, bytes: u64) -> Self {
         self.scratch = bytes;
         self
     }
 
-    /// With so many bytes more of scratch for each element of an input.
+    /// With scratch for each element of an input, in bytes.
     #[must_use]
     pub fn scratch_per_element(mut self, input: &str, bytes: u64) -> Self {
         self.scratch_per_element.push((input.to_owned(), bytes));
@@ -157,16 +158,16 @@ impl ProfileSpec {
     }
 }
 
-/// Something that an engine computes. All of it is exact for small whole numbers.
+/// A computation of an engine. All of them are exact for small integers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Compute {
-    /// `output[i] = sum over terms (factor * input[i]) + constant`. Inputs with one element count
-    /// for all `i`. An output that shares an input's memory accumulates in it.
+    /// `output[i] = sum over terms (factor * input[i]) + constant`. The element of an input with
+    /// one element is used for all `i`. An output in the memory of an input accumulates there.
     Affine {
-        /// Factors and inputs.
+        /// The factors and the inputs.
         terms: Vec<(f64, String)>,
-        /// What is added.
+        /// The constant.
         constant: f64,
         /// The result.
         output: String,
@@ -174,47 +175,47 @@ pub enum Compute {
     /// `output[.., j] = sum over k (input[.., k] * w(k, j))` with the weights of
     /// [`EngineSpec::weight`].
     Matmul {
-        /// Its last dimension is summed over.
+        /// The left side, whose last dimension is summed over.
         input: String,
-        /// Where the weights come from.
+        /// The seed of the weights.
         seed: u64,
         /// The result.
         output: String,
     },
     /// `output[i, ..] = input[indices[i], ..]`.
     Gather {
-        /// What is gathered from.
+        /// The tensor whose rows are gathered.
         input: String,
-        /// Whole numbers.
+        /// The numbers of the rows.
         indices: String,
         /// The result.
         output: String,
     },
     /// Writes rows into a cache: `output[.., position + i, ..] = update[.., i, ..]` along an axis.
-    /// Where the output shares the cache's memory only those rows are touched, otherwise the rest
-    /// is copied.
+    /// In the memory of the cache only those rows are written. Elsewhere the rest is copied.
     CacheUpdate {
         /// The cache.
         cache: String,
         /// The rows.
         update: String,
-        /// A tensor with one whole number.
+        /// The number of the first row: a tensor with one integer.
         position: String,
-        /// The axis.
+        /// The axis of the rows.
         axis: usize,
         /// The result.
         output: String,
     },
-    /// The indices of what is not zero, as rank rows and one column for each.
+    /// The indices of the elements that are not zero: a row for each dimension, and a column for
+    /// each element.
     NonZero {
-        /// What is looked at.
+        /// The tensor with the elements.
         input: String,
-        /// The result; its last dimension is [`Dim::Data`].
+        /// The result. Its last dimension is [`Dim::Data`].
         output: String,
     },
     /// Sums over the last dimension, or over everything if the output has no dimension.
     Sum {
-        /// What is summed.
+        /// The tensor that is summed.
         input: String,
         /// The result.
         output: String,
@@ -222,7 +223,7 @@ pub enum Compute {
 }
 
 impl Compute {
-    /// The tensor that it makes.
+    /// The output.
     pub fn output(&self) -> &str {
         match self {
             Self::Affine { output, .. }
@@ -234,7 +235,7 @@ impl Compute {
         }
     }
 
-    /// The tensors that it looks at.
+    /// The inputs.
     pub(super) fn inputs(&self) -> Vec<&str> {
         match self {
             Self::Affine { terms, .. } => terms.iter().map(|(_, name)| &**name).collect(),
@@ -297,14 +298,14 @@ impl EngineSpec {
         Self::default()
     }
 
-    /// With this name.
+    /// With a name.
     #[must_use]
     pub fn name(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
         self
     }
 
-    /// With an input on the device; -1 is a dimension that the caller sets.
+    /// With an input on the device. -1 is a dimension that the caller sets.
     #[must_use]
     pub fn input(mut self, name: &str, dtype: DType, dims: &[i64]) -> Self {
         self.tensors.push(TensorSpec {
@@ -316,7 +317,7 @@ impl EngineSpec {
         self
     }
 
-    /// With an input on the host, whose values shapes may depend on.
+    /// With an input on the host. Shapes may depend on its values.
     #[must_use]
     pub fn host_input(mut self, name: &str, dtype: DType, dims: &[i64]) -> Self {
         self = self.input(name, dtype, dims);
@@ -339,7 +340,7 @@ impl EngineSpec {
         self
     }
 
-    /// With an output that has an input's type and shape.
+    /// With an output of the type and the shape of an input.
     #[must_use]
     pub fn output_like(self, name: &str, input: &str) -> Self {
         let (dtype, dims) = self.like(input);
@@ -369,21 +370,21 @@ impl EngineSpec {
         (tensor.dtype, dims.collect())
     }
 
-    /// With one more profile.
+    /// With a further profile.
     #[must_use]
     pub fn profile(mut self, profile: ProfileSpec) -> Self {
         self.profiles.push(profile);
         self
     }
 
-    /// Which computes this, too.
+    /// With a further computation.
     #[must_use]
     pub fn compute(mut self, compute: Compute) -> Self {
         self.compute.push(compute);
         self
     }
 
-    /// `output = sum of (factor * input) + constant`.
+    /// With the computation `output = sum of (factor * input) + constant`.
     #[must_use]
     pub fn affine(self, output: &str, terms: &[(f64, &str)], constant: f64) -> Self {
         self.compute(Compute::Affine {
@@ -393,14 +394,14 @@ impl EngineSpec {
         })
     }
 
-    /// Built by this version of TensorRT.
+    /// With the version of TensorRT that built it.
     #[must_use]
     pub fn version(mut self, major: i32, minor: i32, patch: i32) -> Self {
         self.version = (major, minor, patch);
         self
     }
 
-    /// The weight of a matrix product for an element of the sum and of the result: a whole number
+    /// The weight of a matrix product, by the index that is summed over and the column: an integer
     /// from -2 to 2.
     pub fn weight(seed: u64, k: usize, j: usize) -> f64 {
         let mixed = (seed ^ ((k as u64) << 32) ^ j as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -408,7 +409,7 @@ impl EngineSpec {
         ((mixed >> 40) % 5) as f64 - 2.0
     }
 
-    /// The bytes that `deserializeCudaEngine` takes.
+    /// The bytes for `deserializeCudaEngine`.
     pub fn to_bytes(&self) -> Vec<u8> {
         let json = serde_json::to_vec(self).unwrap_or_default();
         let mut bytes = MAGIC.to_vec();
@@ -418,7 +419,7 @@ impl EngineSpec {
         bytes
     }
 
-    /// The length of the description, from the bytes ahead of it.
+    /// The length of the description, from the header.
     pub(super) fn description(header: &[u8]) -> Result<usize, String> {
         let magic = header.get(..8);
         let len = header.get(8..HEADER).and_then(|len| len.try_into().ok());
@@ -444,7 +445,7 @@ impl EngineSpec {
         self.tensors.iter().find(|tensor| tensor.name == name)
     }
 
-    /// What the description itself gets wrong.
+    /// Checks that the description makes sense.
     fn check(&self) -> Result<(), String> {
         for tensor in &self.tensors {
             let name = &tensor.name;

@@ -12,7 +12,7 @@ pub(crate) const LEGACY: u64 = 1;
 pub(crate) const PER_THREAD: u64 = 2;
 pub(crate) const NON_BLOCKING: u32 = 1;
 
-/// What a call gave, as a number.
+/// The result of a call: a `CUresult` as a number.
 pub(crate) type Code = u32;
 
 pub(crate) const OK: Code = 0;
@@ -39,7 +39,7 @@ pub(crate) const CAPTURED_EVENT: Code = CUresult::CUDA_ERROR_CAPTURED_EVENT as u
 pub(crate) const WRONG_THREAD: Code = CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD as u32;
 pub(crate) const UPDATE_FAILURE: Code = CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE as u32;
 
-/// Whether the real driver is asked for, instead of the stand-in.
+/// Returns true if the real driver is tested instead of the stand-in.
 pub(crate) fn is_real() -> bool {
     std::env::var("THALWEG_TEST_DRIVER").is_ok_and(|driver| driver == "real")
 }
@@ -166,6 +166,21 @@ driver! {
     context_of_green => cuCtxFromGreenCtx(context: &mut u64, green: u64);
 }
 
+/// `cuLaunchKernel`
+type Launch = unsafe extern "C" fn(
+    u64,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    u64,
+    *mut *mut c_void,
+    *mut *mut c_void,
+) -> Code;
+
 #[allow(clippy::too_many_arguments, reason = "so has the driver's")]
 pub(crate) fn launch_shaped(
     function: u64,
@@ -174,19 +189,6 @@ pub(crate) fn launch_shaped(
     shared: u32,
     stream: u64,
 ) -> Code {
-    type Launch = unsafe extern "C" fn(
-        u64,
-        u32,
-        u32,
-        u32,
-        u32,
-        u32,
-        u32,
-        u32,
-        u64,
-        *mut *mut c_void,
-        *mut *mut c_void,
-    ) -> Code;
     // SAFETY: that is the function's type.
     let call: Launch = unsafe { std::mem::transmute(symbol("cuLaunchKernel")) };
     let none = std::ptr::null_mut();
@@ -200,19 +202,6 @@ pub(crate) fn launch_shaped(
 
 #[allow(clippy::too_many_arguments, reason = "so has the driver's")]
 pub(crate) fn launch(function: u64, stream: u64, parameters: &mut [*mut c_void]) -> Code {
-    type Launch = unsafe extern "C" fn(
-        u64,
-        u32,
-        u32,
-        u32,
-        u32,
-        u32,
-        u32,
-        u32,
-        u64,
-        *mut *mut c_void,
-        *mut *mut c_void,
-    ) -> Code;
     // SAFETY: that is the function's type.
     let call: Launch = unsafe { std::mem::transmute(symbol("cuLaunchKernel")) };
     let none = std::ptr::null_mut();
@@ -347,7 +336,7 @@ pub(crate) fn mark(stream: u64) -> u64 {
     unsafe { mark(stream) }
 }
 
-/// Whether the host has waited for it.
+/// Returns true if the host has waited for a mark.
 pub(crate) fn is_known(mark: u64) -> bool {
     known(mark) != 0
 }

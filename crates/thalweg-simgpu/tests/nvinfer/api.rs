@@ -161,7 +161,7 @@ impl Logger {
         errors.map(|(_, line)| line.clone()).collect()
     }
 
-    /// Whether the last error has a text.
+    /// Returns true if the last error has a text.
     pub(crate) fn last_error_has(&self, text: &str) -> bool {
         self.errors().last().is_some_and(|line| line.contains(text))
     }
@@ -176,7 +176,7 @@ pub(crate) fn lib_version() -> i32 {
     }
 }
 
-/// What `createInferRuntime` gives, whatever it is.
+/// The result of `createInferRuntime`, whatever it is.
 pub(crate) fn create_runtime(logger: &Logger, version: i32) -> usize {
     type Create = unsafe extern "C" fn(*const c_void, i32) -> usize;
     let address = symbol("createInferRuntime_INTERNAL");

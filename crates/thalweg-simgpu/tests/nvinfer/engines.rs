@@ -1,4 +1,4 @@
-//! What engines compute, and how.
+//! The results of engines, and how they run.
 
 use thalweg_simgpu::nvinfer::{Compute, DType, Dim, EngineSpec, ProfileSpec, TensorRt};
 use thalweg_simgpu::{Config, ReportKind, Sim};

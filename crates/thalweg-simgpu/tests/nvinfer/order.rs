@@ -1,4 +1,4 @@
-//! What is not ordered is found, and nothing else is.
+//! Missing order is reported, and nothing else is.
 
 use thalweg_simgpu::nvinfer::TensorRt;
 use thalweg_simgpu::{Config, Report, ReportKind, Sim};
@@ -36,13 +36,7 @@ fn scenario(sim: &Sim, version: TensorRt, left_out: Option<Step>) -> bool {
     start();
     let logger = api::Logger::new(version);
     let runtime = api::runtime(&logger, version).unwrap();
-    let double = affine("double", version, 2.0, 1.0);
-    let double = runtime.deserialize(&double.to_bytes()).unwrap();
-    let mut triple = affine("triple", version, 3.0, 0.0);
-    triple.profiles.push(triple.profiles[0].clone());
-    triple.kernels = 4;
-    triple.aux_streams = 1;
-    let triple = runtime.deserialize(&triple.to_bytes()).unwrap();
+    let [double, triple] = engines(runtime, version);
     let main: u64 = get(|stream| stream_create(stream, NON_BLOCKING));
     let side: u64 = get(|stream| stream_create(stream, NON_BLOCKING));
     let third: u64 = get(|stream| stream_create(stream, NON_BLOCKING));
@@ -114,6 +108,16 @@ fn scenario(sim: &Sim, version: TensorRt, left_out: Option<Step>) -> bool {
     }
     assert_eq!(release(0), OK);
     right
+}
+
+/// `2 x + 1`, and `3 x` with two profiles and an auxiliary stream.
+fn engines(runtime: api::Object, version: TensorRt) -> [api::Object; 2] {
+    let double = affine("double", version, 2.0, 1.0);
+    let mut triple = affine("triple", version, 3.0, 0.0);
+    triple.profiles.push(triple.profiles[0].clone());
+    triple.kernels = 4;
+    triple.aux_streams = 1;
+    [double, triple].map(|spec| runtime.deserialize(&spec.to_bytes()).unwrap())
 }
 
 fn errors(sim: &Sim) -> Vec<Report> {

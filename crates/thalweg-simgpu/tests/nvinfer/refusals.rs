@@ -1,4 +1,4 @@
-//! What TensorRT refuses, and what nobody may do.
+//! The calls that TensorRT refuses, and those that are misuse.
 
 use thalweg_simgpu::nvinfer::{TensorRt, Variant};
 use thalweg_simgpu::{Config, ReportKind, Sim};
