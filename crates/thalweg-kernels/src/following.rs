@@ -1,8 +1,8 @@
 //! What operators offer to have done by the operator that computes their input.
 //!
-//! The core finds out where that is possible (`Kernel::with_offer`); convolutions take it.
+//! The core finds out where that is possible (`Kernel::with_epilogue`); convolutions take it.
 
-use thalweg_core::Prepared;
+use thalweg_core::Epilogue;
 
 use crate::quantized::{Dequantizing, Quantizing};
 
@@ -20,7 +20,7 @@ pub(crate) enum Following {
 
 impl Following {
     /// To be offered.
-    pub(crate) fn offered(self) -> Prepared {
-        Prepared::new(self)
+    pub(crate) fn offered(self) -> Epilogue {
+        Epilogue::new(self)
     }
 }

@@ -96,8 +96,8 @@ pub fn register_seeded(registry: &mut KernelRegistry, seed: u64) -> Result<()> {
 fn register_all(registry: &mut KernelRegistry, seed: Option<u64>) -> Result<()> {
     let mut pure = KernelRegistry::new();
     register_pure(&mut pure)?;
-    moves::register(&mut pure);
-    pure.set_all_pure();
+    moves::register(&mut pure)?;
+    pure.modify_all(thalweg_core::Kernel::pure);
     registry.extend(pure);
     random::register(registry, seed)
 }

@@ -1,9 +1,10 @@
 //! Operators that do the work of those that follow them, against each by itself.
 
-use thalweg_core::{
-    DType, How, KernelRegistry, LoadOptions, Method, Program, RunOptions, Runtime, Tensor,
-};
+use thalweg_core::{DType, KernelRegistry, Tensor};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
+use thalweg_runtime::{
+    LoadOptions, Method, Optimizations, Program, RunOptions, Runtime, StepExecution,
+};
 
 /// A convolution in two dimensions.
 #[derive(Clone, Copy, Debug)]
@@ -147,8 +148,8 @@ fn run(method: &mut Method, x: &Tensor, threads: usize) -> Vec<f32> {
 
 fn absorbed(program: &Program) -> usize {
     let schedule = program.schedule("forward").unwrap();
-    let hows = schedule.steps.iter().map(|step| step.how);
-    hows.filter(|&how| how == How::Absorbed).count()
+    let hows = schedule.steps.iter().map(|step| step.execution);
+    hows.filter(|&how| how == StepExecution::Fused).count()
 }
 
 #[test]
@@ -216,7 +217,7 @@ fn convolutions_that_normalize_and_clamp_have_the_answers_of_three_instructions(
         },
     ]);
     for case in cases {
-        let separate = LoadOptions::new().separate_instructions(true);
+        let separate = LoadOptions::new().optimizations(Optimizations::all().fusion(false));
         let separate = load(case.program(), &separate);
         let joined = load(case.program(), &LoadOptions::new());
         assert_eq!([absorbed(&separate), absorbed(&joined)], [0, 2], "{case:?}");

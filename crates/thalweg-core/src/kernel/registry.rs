@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Kernel, KernelCall};
-use crate::Result;
+use crate::{Result, bail};
 
 /// The operators of a runtime, by name.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +35,24 @@ impl KernelRegistry {
     ) -> Result<()> {
         self.add(Kernel::new(signature, run)?);
         Ok(())
+    }
+
+    /// Replaces an operator by what `change` makes of it.
+    ///
+    /// # Errors
+    /// If there is no operator of that name.
+    pub fn modify(&mut self, operator: &str, change: impl FnOnce(Kernel) -> Kernel) -> Result<()> {
+        let Some(kernel) = self.kernels.remove(operator) else {
+            bail!(InvalidOption, "there is no operator `{operator}`");
+        };
+        self.add(change(kernel));
+        Ok(())
+    }
+
+    /// Replaces each operator by what `change` makes of it.
+    pub fn modify_all(&mut self, change: impl Fn(Kernel) -> Kernel) {
+        let kernels = std::mem::take(&mut self.kernels);
+        kernels.into_values().for_each(|kernel| self.add(change(kernel)));
     }
 
     /// Adds all operators of another registry, which replace those of the same names.

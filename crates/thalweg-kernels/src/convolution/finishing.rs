@@ -1,7 +1,7 @@
 //! What is done to the results of a convolution while they are written: the work of the operators that
 //! follow it.
 
-use thalweg_core::{DType, Preparation, Prepared, Result, Scalar};
+use thalweg_core::{DType, Epilogue, Result, Scalar, StaticArguments};
 
 use super::Compute;
 use crate::following::Following;
@@ -30,8 +30,11 @@ pub(super) struct Finished<T> {
 
 /// What to do for operators that follow: normalization, if all parameters are constants of f32, then
 /// limits, then quantizing and dequantizing. `None`: not all of that.
-pub(super) fn finishing(call: &Preparation<'_>, offers: &[Prepared]) -> Result<Option<Finishing>> {
-    let (Some(weight), Some(Scalar::Bool(false))) = (call.tensor(1), call.scalar(6)) else {
+pub(super) fn finishing(
+    call: &StaticArguments<'_>,
+    epilogues: &[Epilogue],
+) -> Result<Option<Finishing>> {
+    let (Some(weight), Some(Scalar::Bool(false))) = (call.constant(1), call.scalar(6)) else {
         return Ok(None);
     };
     let channels = weight.sizes().first().copied().unwrap_or(0);
@@ -40,7 +43,7 @@ pub(super) fn finishing(call: &Preparation<'_>, offers: &[Prepared]) -> Result<O
     }
     let mut finishing = Finishing::default();
     let mut quantizing = None;
-    for offer in offers {
+    for offer in epilogues {
         match offer.get::<Following>() {
             Some(Following::Channels { scales, shifts })
                 if finishing.channels.is_none()
@@ -49,7 +52,7 @@ pub(super) fn finishing(call: &Preparation<'_>, offers: &[Prepared]) -> Result<O
                     && finishing.grid.is_none()
                     && scales.len() == channels =>
             {
-                let bias = match call.tensor(2) {
+                let bias = match call.constant(2) {
                     Some(bias) if bias.dtype() == DType::F32 && *bias.sizes() == [channels] => {
                         Some(bias.data::<f32>()?)
                     }

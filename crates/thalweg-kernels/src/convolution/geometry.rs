@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use thalweg_core::{Dims, KernelCall, Preparation, Result, Scalar, bail, ensure};
+use thalweg_core::{Dims, KernelCall, Result, Scalar, StaticArguments, bail, ensure};
 
 use crate::ordering::ChannelOrder;
 
@@ -31,7 +31,7 @@ impl<'a> Parameters<'a> {
     }
 
     /// The same, if none of them changes.
-    pub(super) fn known(call: &'a Preparation<'_>, first: usize) -> Option<Self> {
+    pub(super) fn known(call: &'a StaticArguments<'_>, first: usize) -> Option<Self> {
         let (Some(Scalar::Bool(transposed)), Some(Scalar::Int(groups))) =
             (call.scalar(first + 3), call.scalar(first + 5))
         else {

@@ -23,7 +23,7 @@ mod tests;
 mod windows;
 
 use thalweg_core::{
-    DType, Dims, KernelCall, KernelRegistry, Order, Result, TensorView, TensorViewMut, ensure,
+    DType, Dims, KernelCall, KernelRegistry, Layout, Result, TensorView, TensorViewMut, ensure,
 };
 
 use crate::dispatch::dispatch;
@@ -39,7 +39,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
          SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, \
          SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
         |call| {
-            if let Some(planned) = call.prepared::<Planned>()
+            if let Some(planned) = call.prepacked::<Planned>()
                 && planned.run(call)?
             {
                 return Ok(());
@@ -55,17 +55,23 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
          -> (Tensor(a!), Tensor(b!), Tensor(c!))",
         |call| dispatch!(call.tensor(0)?.dtype(), float => T, { backward::<T>(call) }),
     )?;
-    registry.set_order("aten::convolution.out", |call| {
-        let (weight, sizes, _) = call.tensor(1)?;
-        let is_ready = weight == DType::F32 && call.is_constant(1) && call.is_constant(2);
-        // Groups of a few channels leave vectors of channels mostly empty.
-        let (groups, outputs) = (call.int(8)?, sizes.first().copied()?);
-        let per_group = outputs / usize::try_from(groups).ok().filter(|&groups| groups > 0)?;
-        let is_depthwise = sizes.get(1) == Some(&1) && per_group == 1;
-        let is_wide = groups == 1 || is_depthwise || per_group >= 8;
-        (is_ready && is_wide && !call.bool(6)?).then_some(Order::ChannelsLast)
-    });
-    planned::register(registry);
+    registry.modify("aten::convolution.out", |kernel| {
+        kernel.with_layout(|call| {
+            let thalweg_core::Shape {
+                dtype: weight,
+                sizes,
+                ..
+            } = call.shape(1)?;
+            let is_ready = weight == DType::F32 && call.is_constant(1) && call.is_constant(2);
+            // Groups of a few channels leave vectors of channels mostly empty.
+            let (groups, outputs) = (call.int(8)?, sizes.first().copied()?);
+            let per_group = outputs / usize::try_from(groups).ok().filter(|&groups| groups > 0)?;
+            let is_depthwise = sizes.get(1) == Some(&1) && per_group == 1;
+            let is_wide = groups == 1 || is_depthwise || per_group >= 8;
+            (is_ready && is_wide && !call.bool(6)?).then_some(Layout::PrefersChannelsLast)
+        })
+    })?;
+    planned::register(registry)?;
     Ok(())
 }
 
@@ -97,7 +103,9 @@ fn convolution<T: Float<Compute: Compute>>(call: &KernelCall<'_>) -> Result<()> 
     }
     let mut out = call.output(9, &sizes)?;
     // What follows has the bias in what it adds, if it adds something.
-    let finishing = call.prepared::<Planned>().map(|planned| &planned.finishing);
+    let finishing = call
+        .prepacked::<Planned>()
+        .map(|planned| &planned.finishing);
     let adds = finishing.is_some_and(|finishing| finishing.channels.is_some());
     let bias = match bias.filter(|_| !adds) {
         Some(bias) => Some(widened(call, bias.data::<T>()?)?),

@@ -4,7 +4,8 @@
 //! which they are read, with the factors of a normalization that follows in them.
 
 use thalweg_core::{
-    DType, Dims, KernelCall, KernelRegistry, Preparation, Prepared, Result, TensorView, strides_of,
+    DType, Dims, KernelCall, KernelRegistry, Prepacked, Result, StaticArguments, TensorView,
+    strides_of,
 };
 
 use super::finishing::{Finishing, finishing};
@@ -37,26 +38,29 @@ enum Way {
     Windows(Windows),
 }
 
-pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.set_preparation("aten::convolution.out", |call| {
-        planned(call, Finishing::default())
-    });
-    registry.set_absorption("aten::convolution.out", |call, offers| {
-        finishing(call, offers)?.map_or(Ok(None), |finishing| planned(call, finishing))
-    });
+pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
+    registry.modify("aten::convolution.out", |kernel| {
+        kernel.with_prepack(|call| planned(call, Finishing::default()))
+    })?;
+    registry.modify("aten::convolution.out", |kernel| {
+        kernel.with_fusion(|call, offers| {
+            finishing(call, offers)?.map_or(Ok(None), |finishing| planned(call, finishing))
+        })
+    })?;
+    Ok(())
 }
 
-fn planned(call: &Preparation<'_>, finishing: Finishing) -> Result<Option<Prepared>> {
+fn planned(call: &StaticArguments<'_>, finishing: Finishing) -> Result<Option<Prepacked>> {
     planned_for(Machine::best(), call, finishing)
 }
 
 pub(super) fn planned_for(
     machine: Machine,
-    call: &Preparation<'_>,
+    call: &StaticArguments<'_>,
     finishing: Finishing,
-) -> Result<Option<Prepared>> {
+) -> Result<Option<Prepacked>> {
     let last = ChannelsLast::new(machine, call, &finishing)?;
-    Ok(Some(Prepared::new(Planned { finishing, last })))
+    Ok(Some(Prepacked::new(Planned { finishing, last })))
 }
 
 impl Planned {
@@ -92,10 +96,11 @@ impl ChannelsLast {
     /// `None` if it is not for these loops.
     fn new(
         machine: Machine,
-        call: &Preparation<'_>,
+        call: &StaticArguments<'_>,
         finishing: &Finishing,
     ) -> Result<Option<Self>> {
-        let (Some(input), Some(weight), Some(out)) = (call.shape(0), call.tensor(1), call.shape(9))
+        let (Some(input), Some(weight), Some(out)) =
+            (call.shape(0), call.constant(1), call.shape(9))
         else {
             return Ok(None);
         };
@@ -134,7 +139,7 @@ impl ChannelsLast {
         if is_column || is_empty || *shape != *out.sizes {
             return Ok(None);
         }
-        let bias = match call.tensor(2) {
+        let bias = match call.constant(2) {
             Some(bias) if bias.dtype() == DType::F32 && *bias.sizes() == [channels] => {
                 Some(bias.data::<f32>()?)
             }

@@ -4,10 +4,10 @@ use std::cell::Cell;
 
 use proptest::prelude::*;
 use thalweg_core::{
-    DType, KernelRegistry, LoadOptions, Preparation, PrepareFn, Prepared, Result, RunOptions,
-    Runtime, Tensor, strides_of,
+    DType, KernelRegistry, PrepackFn, Prepacked, Result, StaticArguments, Tensor, strides_of,
 };
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
+use thalweg_runtime::{LoadOptions, RunOptions, Runtime};
 
 use super::finishing::Finishing;
 use super::planned::{Planned, planned_for};
@@ -19,7 +19,7 @@ thread_local! {
 }
 
 /// What prepares convolutions for a machine.
-fn preparation(machine: Machine) -> PrepareFn {
+fn preparation(machine: Machine) -> PrepackFn {
     match machine {
         #[cfg(target_arch = "x86_64")]
         Machine::Avx512 => |call| prepare(Machine::Avx512, call),
@@ -31,9 +31,9 @@ fn preparation(machine: Machine) -> PrepareFn {
     }
 }
 
-fn prepare(machine: Machine, call: &Preparation<'_>) -> Result<Option<Prepared>> {
+fn prepare(machine: Machine, call: &StaticArguments<'_>) -> Result<Option<Prepacked>> {
     let prepared = planned_for(machine, call, Finishing::default())?;
-    let planned = prepared.as_ref().and_then(Prepared::get::<Planned>);
+    let planned = prepared.as_ref().and_then(Prepacked::get::<Planned>);
     if planned.is_some_and(|planned| planned.last.is_some()) {
         READY.set(READY.get() + 1);
     }
@@ -194,7 +194,11 @@ impl Case {
         for machine in Machine::all() {
             let mut kernels = KernelRegistry::new();
             super::register(&mut kernels).unwrap();
-            kernels.set_preparation("aten::convolution.out", preparation(machine));
+            kernels
+                .modify("aten::convolution.out", |kernel| {
+                    kernel.with_prepack(preparation(machine))
+                })
+                .unwrap();
             let runtime = Runtime::builder().kernels(&kernels).threads(2).build();
             let bytes = self.program(&weight, &bias);
             let program = runtime.load_bytes(bytes, &LoadOptions::new()).unwrap();

@@ -7,7 +7,7 @@
 mod tests;
 
 use thalweg_core::{
-    DType, Dims, KernelCall, KernelRegistry, Order, Preparation, Prepared, Result, TensorView,
+    DType, Dims, Epilogue, KernelCall, KernelRegistry, Layout, Result, StaticArguments, TensorView,
     TensorViewMut, bail, ensure, identity_order, numel,
 };
 
@@ -70,16 +70,18 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
             batch_norm(call, Running::None, call.double(4)?, call.double(5)?, 6)
         },
     )?;
-    registry.set_offer("aten::_native_batch_norm_legit_no_training.out", factors);
-    registry.set_order("aten::_native_batch_norm_legit_no_training.out", |_| {
-        Some(Order::Alike)
-    });
+    registry.modify("aten::_native_batch_norm_legit_no_training.out", |kernel| {
+        kernel.with_epilogue(factors)
+    })?;
+    registry.modify("aten::_native_batch_norm_legit_no_training.out", |kernel| {
+        kernel.with_layout(|_| Some(Layout::Elementwise))
+    })?;
     Ok(())
 }
 
 /// What batch normalization with constant statistics does to each channel, for f32.
-fn factors(call: &Preparation<'_>) -> Result<Option<Prepared>> {
-    let numbers = |position: usize| match call.tensor(position) {
+fn factors(call: &StaticArguments<'_>) -> Result<Option<Epilogue>> {
+    let numbers = |position: usize| match call.constant(position) {
         Some(tensor) if tensor.dtype() == DType::F32 && tensor.rank() == 1 => {
             tensor.data::<f32>().map(Some)
         }

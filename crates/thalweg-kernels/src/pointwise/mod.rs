@@ -18,7 +18,7 @@ mod tests;
 
 use thalweg_core::TensorViewMut;
 use thalweg_core::{
-    DType, Dims, KernelCall, KernelRegistry, Order, Result, Scalar, TensorView, same_dims,
+    DType, Dims, KernelCall, KernelRegistry, Layout, Result, Scalar, TensorView, same_dims,
 };
 
 use crate::broadcast::broadcast_shapes;
@@ -38,7 +38,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
     comparison::register(&mut own)?;
     selection::register(&mut own)?;
     unary::register(&mut own)?;
-    own.set_all_orders(|_| Some(Order::Alike));
+    own.modify_all(|kernel| kernel.with_layout(|_| Some(Layout::Elementwise)));
     registry.extend(own);
     copies::register(registry)
 }

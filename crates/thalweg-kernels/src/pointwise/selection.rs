@@ -1,6 +1,6 @@
 //! Choosing between operands: by a condition, or by limits.
 
-use thalweg_core::{DType, KernelCall, KernelRegistry, Prepared, Result, Scalar, ensure};
+use thalweg_core::{DType, Epilogue, KernelCall, KernelRegistry, Result, Scalar, ensure};
 
 use super::{Operand, Pointwise, each, pairs, promote, scalar, tensor, triples};
 use crate::compute::{constant, dispatch_compute};
@@ -50,26 +50,30 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "aten::relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
         relu,
     )?;
-    registry.set_offer("aten::clamp.out", |call| {
-        let bound = |position: usize, without: f32| match call.scalar(position) {
-            Some(bound) => Some(bound.to_f64() as f32),
-            None => call.is_absent(position).then_some(without),
-        };
-        Ok(limits(bound(1, f32::NEG_INFINITY), bound(2, f32::INFINITY)))
-    });
-    registry.set_offer("aten::hardtanh.out", |call| {
-        let bound = |position: usize| call.scalar(position).map(|bound| bound.to_f64() as f32);
-        Ok(limits(bound(1), bound(2)))
-    });
-    registry.set_offer("aten::relu.out", |_| {
-        Ok(limits(Some(0.0), Some(f32::INFINITY)))
-    });
+    registry.modify("aten::clamp.out", |kernel| {
+        kernel.with_epilogue(|call| {
+            let bound = |position: usize, without: f32| match call.scalar(position) {
+                Some(bound) => Some(bound.to_f64() as f32),
+                None => call.is_absent(position).then_some(without),
+            };
+            Ok(limits(bound(1, f32::NEG_INFINITY), bound(2, f32::INFINITY)))
+        })
+    })?;
+    registry.modify("aten::hardtanh.out", |kernel| {
+        kernel.with_epilogue(|call| {
+            let bound = |position: usize| call.scalar(position).map(|bound| bound.to_f64() as f32);
+            Ok(limits(bound(1), bound(2)))
+        })
+    })?;
+    registry.modify("aten::relu.out", |kernel| {
+        kernel.with_epilogue(|_| Ok(limits(Some(0.0), Some(f32::INFINITY))))
+    })?;
     Ok(())
 }
 
 /// Limits as an operator before this one can keep them, if they are known. Limits that are no numbers
 /// make everything one that is none, and are left alone.
-fn limits(min: Option<f32>, max: Option<f32>) -> Option<Prepared> {
+fn limits(min: Option<f32>, max: Option<f32>) -> Option<Epilogue> {
     let limits = [min?, max?];
     let known = limits.iter().all(|limit| !limit.is_nan());
     known.then(|| Following::Limits(limits).offered())

@@ -7,7 +7,8 @@ mod volume_tests;
 mod window;
 
 use thalweg_core::{
-    DType, Dims, Element, KernelCall, KernelRegistry, Order, Result, bail, bf16, ensure, f16, numel,
+    DType, Dims, Element, KernelCall, KernelRegistry, Layout, Result, bail, bf16, ensure, f16,
+    numel,
 };
 
 use crate::dispatch::dispatch;
@@ -76,7 +77,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
         "aten::_adaptive_avg_pool2d.out",
         "aten::_adaptive_avg_pool3d.out",
     ] {
-        registry.set_order(operator, |_| Some(Order::Any));
+        registry.modify(operator, |kernel| kernel.with_layout(|_| Some(Layout::Any)))?;
     }
     Ok(())
 }
@@ -182,7 +183,7 @@ impl<W: Fn(usize, usize) -> Taps + Sync> MaxPool<W> {
         let order = self.volumes.dim_order(&sizes, layout);
         let data = laid_out::<T>(call, input, order)?;
         fill_in_order::<T>(call, &mut out, order, |out| {
-            if call.is_unread(position + 1) {
+            if call.is_unused(position + 1) {
                 // Memory for nothing is none.
                 let mut indices = vec![(); out.len()];
                 return self.run(call.threads(), layout, data, out, &mut indices);

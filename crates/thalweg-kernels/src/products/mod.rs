@@ -69,7 +69,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
          -> Tensor(a!)",
         linear,
     )?;
-    weights::register(registry);
+    weights::register(registry)?;
     Ok(())
 }
 
@@ -139,7 +139,7 @@ fn product(
         strides_out,
     };
     check_types(out.dtype(), [a.dtype(), b.dtype()])?;
-    if let Some(weight) = call.prepared::<PackedRight>()
+    if let Some(weight) = call.prepacked::<PackedRight>()
         && weights::multiply(call, &mut out, *a, weight, sum.copied())?
     {
         return Ok(());
@@ -193,7 +193,7 @@ fn linear(call: &KernelCall<'_>) -> Result<()> {
     if let Some(bias) = &bias {
         check_types(out.dtype(), [bias.dtype(); 2])?;
     }
-    if let Some(weight) = call.prepared::<PackedRight>()
+    if let Some(weight) = call.prepacked::<PackedRight>()
         && weights::multiply_rows(call, &mut out, input, weight, bias)?
     {
         return Ok(());

@@ -1,7 +1,7 @@
 //! Products whose right side is a constant, a weight: it is packed when the method is linked.
 
 use thalweg_core::{
-    DType, KernelRegistry, Preparation, Prepared, Result, TensorView, TensorViewMut,
+    DType, KernelRegistry, Prepacked, Result, StaticArguments, TensorView, TensorViewMut,
 };
 use thalweg_core::{KernelCall, Scalar};
 
@@ -11,17 +11,32 @@ use super::tiles::{Add, Finish};
 use super::{Sum, check_types};
 
 /// Tells the registry which operators have weights.
-pub(super) fn register(registry: &mut KernelRegistry) {
-    registry.set_preparation("aten::mm.out", |call| pack(call, 1, false));
-    registry.set_preparation("aten::bmm.out", |call| pack(call, 1, false));
-    registry.set_preparation("aten::addmm.out", |call| pack(call, 2, false));
-    registry.set_preparation("aten::baddbmm.out", |call| pack(call, 2, false));
-    registry.set_preparation("aten::linear.out", |call| pack(call, 1, true));
+pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
+    registry.modify("aten::mm.out", |kernel| {
+        kernel.with_prepack(|call| pack(call, 1, false))
+    })?;
+    registry.modify("aten::bmm.out", |kernel| {
+        kernel.with_prepack(|call| pack(call, 1, false))
+    })?;
+    registry.modify("aten::addmm.out", |kernel| {
+        kernel.with_prepack(|call| pack(call, 2, false))
+    })?;
+    registry.modify("aten::baddbmm.out", |kernel| {
+        kernel.with_prepack(|call| pack(call, 2, false))
+    })?;
+    registry.modify("aten::linear.out", |kernel| {
+        kernel.with_prepack(|call| pack(call, 1, true))
+    })?;
+    Ok(())
 }
 
 /// The weight at a position, packed, if it is a constant matrix of f32, or a batch of one.
-fn pack(call: &Preparation<'_>, position: usize, transposed: bool) -> Result<Option<Prepared>> {
-    let Some(weight) = call.tensor(position) else {
+fn pack(
+    call: &StaticArguments<'_>,
+    position: usize,
+    transposed: bool,
+) -> Result<Option<Prepacked>> {
+    let Some(weight) = call.constant(position) else {
         return Ok(None);
     };
     let strides = weight.strides();
@@ -40,7 +55,7 @@ fn pack(call: &Preparation<'_>, position: usize, transposed: bool) -> Result<Opt
     } else {
         matrix
     };
-    Ok(Some(Prepared::new(PackedRight::new(matrix))))
+    Ok(Some(Prepacked::new(PackedRight::new(matrix))))
 }
 
 /// `a weight`, and what is added, if layouts are such that it can be done at once.

@@ -3,7 +3,7 @@
 //! Programs that are quantized for other runtimes have both around every operator. The integers in
 //! between need not be written, if nothing else looks at them; results have the same bits.
 
-use thalweg_core::{DType, KernelRegistry, Order, Preparation, Prepared, Result, Scalar};
+use thalweg_core::{DType, KernelRegistry, Layout, Prepacked, Result, Scalar, StaticArguments};
 
 use super::{bounds, round};
 use crate::following::Following;
@@ -34,37 +34,48 @@ pub(crate) struct Grid {
     from: Dequantizing,
 }
 
-pub(super) fn register(registry: &mut KernelRegistry) {
+pub(super) fn register(registry: &mut KernelRegistry) -> Result<()> {
     let (quantize, dequantize) = (
         "quantized_decomposed::quantize_per_tensor.out",
         "quantized_decomposed::dequantize_per_tensor.out",
     );
-    registry.set_order(quantize, |_| Some(Order::Alike));
-    registry.set_order(dequantize, |_| Some(Order::Alike));
-    registry.set_converting_offer(quantize, |call| {
-        let quantizing = Quantizing::known(call)?;
-        Ok(quantizing.map(|how| Following::Quantizing(how).offered()))
-    });
-    registry.set_converting_offer(dequantize, |call| {
-        let dequantizing = Dequantizing::known(call);
-        Ok(dequantizing.map(|how| Following::Dequantizing(how).offered()))
-    });
-    registry.set_absorption(quantize, |call, offers| {
-        let [offer] = offers else {
-            return Ok(None);
-        };
-        let (Some(to), Some(Following::Dequantizing(from))) =
-            (Quantizing::known(call)?, offer.get::<Following>())
-        else {
-            return Ok(None);
-        };
-        Ok(Grid::new(to, *from).map(Prepared::new))
-    });
+    registry.modify(quantize, |kernel| {
+        kernel.with_layout(|_| Some(Layout::Elementwise))
+    })?;
+    registry.modify(dequantize, |kernel| {
+        kernel.with_layout(|_| Some(Layout::Elementwise))
+    })?;
+    registry.modify(quantize, |kernel| {
+        kernel.with_converting_epilogue(|call| {
+            let quantizing = Quantizing::known(call)?;
+            Ok(quantizing.map(|how| Following::Quantizing(how).offered()))
+        })
+    })?;
+    registry.modify(dequantize, |kernel| {
+        kernel.with_converting_epilogue(|call| {
+            let dequantizing = Dequantizing::known(call);
+            Ok(dequantizing.map(|how| Following::Dequantizing(how).offered()))
+        })
+    })?;
+    registry.modify(quantize, |kernel| {
+        kernel.with_fusion(|call, offers| {
+            let [offer] = offers else {
+                return Ok(None);
+            };
+            let (Some(to), Some(Following::Dequantizing(from))) =
+                (Quantizing::known(call)?, offer.get::<Following>())
+            else {
+                return Ok(None);
+            };
+            Ok(Grid::new(to, *from).map(Prepacked::new))
+        })
+    })?;
+    Ok(())
 }
 
 impl Quantizing {
     /// Of f32, if nothing of it changes and it is possible.
-    fn known(call: &Preparation<'_>) -> Result<Option<Self>> {
+    fn known(call: &StaticArguments<'_>) -> Result<Option<Self>> {
         let (Some(input), Some(out)) = (call.shape(0), call.shape(6)) else {
             return Ok(None);
         };
@@ -95,7 +106,7 @@ impl Quantizing {
 
 impl Dequantizing {
     /// To f32, if nothing of it changes.
-    fn known(call: &Preparation<'_>) -> Option<Self> {
+    fn known(call: &StaticArguments<'_>) -> Option<Self> {
         let (input, out) = (call.shape(0)?, call.shape(7)?);
         let is_known =
             out.dtype == DType::F32 && DType::from_code(int(call, 5)?) == Some(input.dtype);
@@ -150,7 +161,7 @@ impl Grid {
     }
 }
 
-fn int(call: &Preparation<'_>, position: usize) -> Option<i64> {
+fn int(call: &StaticArguments<'_>, position: usize) -> Option<i64> {
     match call.scalar(position)? {
         Scalar::Int(value) => Some(value),
         _ => None,

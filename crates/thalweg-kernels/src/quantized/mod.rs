@@ -55,7 +55,7 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
          ScalarType? out_dtype=None, Tensor(a!) out) -> Tensor(a!)",
         |call| dequantize(call, one_scale(call)?, one_zero_point(call)?),
     )?;
-    grid::register(registry);
+    grid::register(registry)?;
     channels::register(registry)?;
     parameters::register(registry)?;
     embedding::register(registry)?;
@@ -81,7 +81,7 @@ fn one_zero_point(call: &KernelCall<'_>) -> Result<i64> {
 fn quantize(call: &KernelCall<'_>, scale: f64, zero_point: i64) -> Result<()> {
     let input = call.tensor(0)?;
     let mut out = call.output(6, input.sizes())?;
-    if let Some(grid) = call.prepared::<Grid>() {
+    if let Some(grid) = call.prepacked::<Grid>() {
         let source = floats(call, &input, out.dim_order())?;
         let target = out.data_mut::<f32>()?;
         return shared(call.threads(), 1, target, source, |_, target, source| {

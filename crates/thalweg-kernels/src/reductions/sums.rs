@@ -2,7 +2,7 @@
 
 use std::ops::Div;
 
-use thalweg_core::{Bool, DType, KernelCall, KernelRegistry, Order, Result};
+use thalweg_core::{Bool, DType, KernelCall, KernelRegistry, Layout, Result};
 use thalweg_core::{TensorView, TensorViewMut, ensure};
 
 use super::reduce::{Fold, Reduced, fold_lanes, reduce};
@@ -24,7 +24,9 @@ pub(crate) fn register(registry: &mut KernelRegistry) -> Result<()> {
             mean(call, Reduced::list_or_all(&input, dims, call.bool(2)?)?, 3)
         },
     )?;
-    registry.set_order("aten::mean.out", |_| Some(Order::Any));
+    registry.modify("aten::mean.out", |kernel| {
+        kernel.with_layout(|_| Some(Layout::Any))
+    })?;
     registry.register(
         "aten::mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
         |call| mean(call, Reduced::all(&call.tensor(0)?, false), 1),
