@@ -1,5 +1,5 @@
-//! The library of `thalweg-aoti-sample` as a part of programs, and what it computes. Tests of other crates
-//! that run such programs include this file, too.
+//! The library of `thalweg-aoti-sample`, and its kernels on the stand-in driver. Tests of other crates include
+//! this file, too.
 
 #![allow(dead_code, reason = "every test file uses some of it")]
 
@@ -30,7 +30,7 @@ pub(crate) fn library(recipe: &Recipe) -> Vec<u8> {
     library
 }
 
-/// Where cargo puts the library: beside the test.
+/// The path of the library, which cargo builds beside the test.
 fn library_path() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let places = program.ancestors().skip(1).take(3);
@@ -65,7 +65,7 @@ pub(crate) fn named_payload(library: &str, constants: &[(&str, String, Vec<f32>)
     bytes
 }
 
-/// A session whose machines know the library's kernels.
+/// A session of the stand-in driver with the library's kernels.
 pub(crate) fn session() -> Sim {
     type Result = std::result::Result<(), KernelFault>;
     fn count(launch: &Launch<'_>, index: usize) -> std::result::Result<usize, KernelFault> {
