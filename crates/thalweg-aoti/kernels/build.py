@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the PTX beside the kernels from their sources, with NVRTC.
+"""Compiles the kernels to the PTX beside them, with NVRTC.
 
     python3 -m venv VENV
     VENV/bin/pip install nvidia-cuda-nvrtc-cu12==12.4.127 nvidia-cuda-nvcc-cu12
@@ -19,16 +19,16 @@ import sysconfig
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-# What the PTX is for. Tensor cores with bf16 came with 8.0; any later GPU runs it.
+# The architecture of the PTX. Tensor cores with bf16 came with 8.0; any later GPU runs it.
 TARGET = "compute_80"
 # The version of PTX that the first drivers of CUDA 12 take. `ptxas` says if something is newer.
 PTX_VERSION = ".version 8.0"
-# Which products there are: how weights are packed, and how many have a scale together.
-PRODUCTS = [(0, 32), (4, 32), (5, 32), (6, 8), (6, 16), (6, 32), (8, 32)]
-# The file that is made: its source, and what is defined for it.
+# The matmuls: the format of weights, and the number of weights that are scaled together.
+MATMULS = [(0, 32), (4, 32), (5, 32), (6, 8), (6, 16), (6, 32), (8, 32)]
+# The files: their sources, and the macros for them.
 FILES = {
-    f"products{bits}_{unit}.ptx": ("products.cu", [f"BITS={bits}", f"UNIT={unit}"])
-    for bits, unit in PRODUCTS
+    f"matmul{bits}_{unit}.ptx": ("matmul.cu", [f"BITS={bits}", f"UNIT={unit}"])
+    for bits, unit in MATMULS
 } | {"sort.ptx": ("sort.cu", []), "random.ptx": ("random.cu", [])}
 CHECKED_FOR = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
 

@@ -1,6 +1,6 @@
-// What the kernels ask of the device, by the instructions that do it.
+// Device functions for single instructions.
 //
-// There is no header of CUDA's here, so that NVRTC alone compiles the kernels.
+// No header of CUDA is included, so that NVRTC alone compiles the kernels.
 #pragma once
 
 typedef unsigned char u8;
@@ -16,7 +16,7 @@ typedef long long i64;
 #define KERNEL extern "C" __global__
 #define WHOLE_WARP 0xffffffffu
 
-// Shared memory whose size the launch says.
+// Dynamic shared memory.
 #define SHARED_BYTES(name) extern __shared__ __align__(16) u8 name[]
 
 DEVICE float from_bits(u32 bits) { return __uint_as_float(bits); }
@@ -42,7 +42,7 @@ DEVICE u16 to_f16(float value) {
     return bits;
 }
 
-// Bytes of two words, chosen by the nibbles of a selector.
+// Bytes of two words, selected by the nibbles of a selector.
 DEVICE u32 choose_bytes(u32 a, u32 b, u32 selector) { return __byte_perm(a, b, selector); }
 
 // a - b of two pairs of bf16. The hardware of 8.0 has only the fused form.
@@ -60,7 +60,7 @@ DEVICE void multiply(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Brings 16 bytes to shared memory while the thread goes on; zeros if there are none to bring.
+// Begins an asynchronous copy of 16 bytes to shared memory, or of zeros if there is nothing to copy.
 DEVICE void bring(void* to, const void* from, bool there) {
     u32 place = u32(__cvta_generic_to_shared(to));
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
@@ -69,10 +69,10 @@ DEVICE void bring(void* to, const void* from, bool there) {
                  : "memory");
 }
 
-// Ends a batch of what is brought.
+// Ends a batch of asynchronous copies.
 DEVICE void end_batch() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Waits until all batches but the last few are there.
+// Waits for all batches but the last few.
 template <int LEFT> DEVICE void await_batches() {
     asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 }

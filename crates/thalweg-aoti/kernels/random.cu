@@ -1,10 +1,10 @@
-// Random numbers: Philox 4 x 32 with 10 rounds, keyed by the seed, of a counter that is on the device.
+// Random numbers: Philox 4 x 32 with 10 rounds. The key is the seed, and the counter is on the device.
 //
-// A launch of `random_reserve` takes as many values of the counter as the numbers that follow need,
-// and says which. So no two launches use the same ones, also when they are repeated by a graph.
+// A launch of `random_reserve` reserves as many values of the counter as the next launch needs, and stores
+// the first one. So no two launches use the same values, also when a graph repeats them.
 #include "device.cuh"
 
-// Element types, as the host numbers them.
+// The host's codes of element types.
 enum Type { BF16, F16, F32, F64 };
 
 struct Four {
@@ -30,7 +30,7 @@ KERNEL void random_reserve(u64* counter, u64 count, u64* first) {
     if (blockIdx.x == 0 && threadIdx.x == 0) *first = take(counter, count);
 }
 
-// Numbers from 0 on and below 1: as many bits as the type has digits, so that none is rounded to 1.
+// Numbers in [0, 1), with as many bits as the significand of the type, so that none is rounded to 1.
 KERNEL void random_uniform(void* out, u32 type, u64 len, u64 seed, const u64* first) {
     const u64 step = u64(gridDim.x) * blockDim.x, base = *first;
     const u64 each = type == F64 ? 2 : 4;
@@ -54,7 +54,7 @@ KERNEL void random_uniform(void* out, u32 type, u64 len, u64 seed, const u64* fi
     }
 }
 
-// Whole numbers from `low` on, so many different ones (0 means all that there are).
+// Integers from `low` on. `range` is the number of different ones; 0 stands for 2^64.
 KERNEL void random_between(i64* out, u64 len, i64 low, u64 range, u64 seed, const u64* first) {
     const u64 step = u64(gridDim.x) * blockDim.x, base = *first;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < (len + 1) / 2; i += step) {

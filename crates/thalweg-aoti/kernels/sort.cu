@@ -1,35 +1,35 @@
 // Stable sorting along one dimension, of any number of slices at once.
 //
-// Every element has a key: a whole number without sign that orders as the elements do. Zeros of both
-// signs have the same key, and so have all that is no number, which is above everything. For a
-// descending order all bits of the keys are flipped, so that equal ones stay in their order.
+// Every element has a key: an unsigned integer that orders as the element does. Zeros of both signs have
+// the same key, and so have all NaNs, which are above everything. For a descending sort all bits of the
+// keys are inverted, so that equal elements keep their order.
 //
-// Short slices are sorted by one block each, in shared memory, where the position is a part of the
-// key. Long ones are sorted by one byte of their keys after another, the lowest first: `sort_count`
-// counts how often each byte is in each tile, `sort_places` adds that up, `sort_move` moves. Keys are
-// moved with the positions that they came from, and `sort_finish` moves the elements themselves.
+// A block sorts a short slice in shared memory, where the position is a part of the key. Long slices are
+// sorted by radix, one byte of the keys in each pass, the lowest first: `sort_count` computes the histogram
+// of each tile, `sort_scan` the prefix sums of the histograms, and `sort_scatter` moves the keys with the
+// positions of their elements. `sort_finish` moves the elements.
 #include "device.cuh"
 
-// Element types, as the host numbers them.
+// The host's codes of element types.
 enum Type { U8, I8, U16, I16, U32, I32, U64, I64, BF16, F16, F32, F64 };
 
 #define SHORT 2048
 #define THREADS 256
 #define WARPS (THREADS / 32)
 
-// How a tensor is cut: `outer` x `len` x `inner`, and the slices are along `len`.
+// The slices of a tensor: it is `outer` x `len` x `inner`, and the slices are along `len`.
 struct Cut {
     u64 slices;
     u32 len;
     u64 inner;
 };
 
-// Where an element of a slice lies.
+// The index of an element of a slice.
 DEVICE u64 place(const Cut& cut, u64 slice, u32 position) {
     return (slice / cut.inner * cut.len + position) * cut.inner + slice % cut.inner;
 }
 
-// A key of so many bits from those of a float, whose fraction has fewer.
+// The key of a float from its bits. `fraction` is the number of bits of its fraction.
 template <typename T> DEVICE T float_key(T bits, int fraction) {
     const int width = sizeof(T) * 8;
     const T sign = T(1) << (width - 1);
@@ -82,7 +82,7 @@ DEVICE void copy_element(void* to, u64 at, const void* from, u64 from_at, u32 ty
     }
 }
 
-// A slice in one block. `size` is the power of two that has room for it.
+// Sorts a slice in one block. `size` is the next power of two.
 KERNEL void sort_short(const void* values, u32 type, u32 descending, u64 slices, u32 len, u64 inner,
                        u32 size, void* sorted, i64* indices) {
     __shared__ u64 keys[SHORT];
@@ -130,13 +130,13 @@ DEVICE void keys_of(const void* values, u32 type, u32 descending, const Cut& cut
     }
 }
 
-// A tile of so many keys, the lowest first.
+// Sorts a tile of keys.
 template <typename Key> struct Tile {
     static const u32 ROUNDS = sizeof(Key) == 4 ? 16 : 8;
     static const u32 KEYS = THREADS * ROUNDS;
 };
 
-// How often each byte is in a tile: counts[slice][byte][tile].
+// The histogram of a byte in each tile: counts[slice][byte][tile].
 template <typename Key>
 DEVICE void count(const Key* keys, u32 len, u32 tiles, u32 shift, u32* counts) {
     __shared__ u32 found[256];
@@ -153,7 +153,7 @@ DEVICE void count(const Key* keys, u32 len, u32 tiles, u32 shift, u32* counts) {
     counts[(slice * 256 + thread) * tiles + tile] = found[thread];
 }
 
-// The sum of what the lanes below have, and of all.
+// The sums of the values of lower lanes, and of all lanes.
 DEVICE u32 sum_below(u32 value, u32 lane, u32& all) {
     u32 sum = value;
 #pragma unroll
@@ -165,7 +165,7 @@ DEVICE u32 sum_below(u32 value, u32 lane, u32& all) {
     return sum - value;
 }
 
-// The same of a block.
+// The sums of the values of lower threads, and of all threads of a block.
 DEVICE u32 sum_below_in_block(u32 value, u32* of_warps) {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     u32 all;
@@ -177,9 +177,9 @@ DEVICE u32 sum_below_in_block(u32 value, u32* of_warps) {
     return sum;
 }
 
-// Adds up the counts of each byte from tile to tile, a warp for each byte, and keeps all of them
-// together: totals[slice][byte].
-KERNEL void sort_places(u32* counts, u32 tiles, u64 rows, u32* totals) {
+// The prefix sums of the counts of each byte over tiles, a warp for each byte, and their totals:
+// totals[slice][byte].
+KERNEL void sort_scan(u32* counts, u32 tiles, u64 rows, u32* totals) {
     const u64 row = u64(blockIdx.x) * WARPS + threadIdx.x / 32;
     const u32 lane = threadIdx.x % 32;
     if (row >= rows) return;
@@ -200,9 +200,9 @@ DEVICE void move(const Key* keys, const u32* positions, u32 len, u32 tiles, u32 
                  const u32* counts, const u32* totals, Key* keys_to, u32* positions_to) {
     const u32 rounds = Tile<Key>::ROUNDS;
     __shared__ u32 of_warps[WARPS];
-    // Of each warp, how often it has each byte; then, where in the tile its first one goes.
+    // The histogram of each warp; then the position in the tile of its first key with each byte.
     __shared__ u32 places[WARPS][256];
-    // What to add to a place in the tile for the place in the slice.
+    // The offset from a position in the tile to the position in the slice.
     __shared__ u32 offset[256];
     __shared__ Key tile_keys[Tile<Key>::KEYS];
     __shared__ u32 tile_positions[Tile<Key>::KEYS];
@@ -212,7 +212,7 @@ DEVICE void move(const Key* keys, const u32* positions, u32 len, u32 tiles, u32 
     for (u32 i = lane; i < 256; i += 32) places[warp][i] = 0;
     sync_warp();
 
-    // A warp has neighbours, one round after another, so that equal bytes keep their order.
+    // A warp has adjacent keys, in rounds, so that equal bytes keep their order.
     const u32 first = warp * rounds * 32;
     const u32 start = tile * Tile<Key>::KEYS;
     Key mine[rounds];
@@ -271,7 +271,7 @@ DEVICE void move(const Key* keys, const u32* positions, u32 len, u32 tiles, u32 
         const Key* keys, u32 len, u32 tiles, u32 shift, u32* counts) {                              \
         count(keys, len, tiles, shift, counts);                                                     \
     }                                                                                               \
-    KERNEL __launch_bounds__(THREADS) void sort_move_##bits(                                        \
+    KERNEL __launch_bounds__(THREADS) void sort_scatter_##bits(                                        \
         const Key* keys, const u32* positions, u32 len, u32 tiles, u32 shift, const u32* counts,    \
         const u32* totals, Key* keys_to, u32* positions_to) {                                       \
         move(keys, positions, len, tiles, shift, counts, totals, keys_to, positions_to);            \

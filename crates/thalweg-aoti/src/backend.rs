@@ -1,87 +1,74 @@
-//! The backend: the driver, and what is loaded.
+//! The backend.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, Once};
 
-use thalweg_core::{
-    Backend, BackendOptions, Delegate, DelegateSpec, Device as _, Result, bail, ensure,
-};
-use thalweg_cuda::{Device, Driver, Pool, Stream};
+use thalweg_core::{Backend, BackendOptions, Delegate, DelegateSpec, Result, bail, ensure};
+use thalweg_cuda::Driver;
 
-use crate::abi::{Operators, Table};
-use crate::compiled::Compiled;
-use crate::constants::Storages;
+use crate::NAME;
+use crate::abi::DriverTable;
+use crate::cache::WeakCache;
+use crate::compiled_library::CompiledLibrary;
+use crate::constants::ConstantStorages;
 use crate::delegate::LibraryDelegate;
+use crate::device::DeviceResources;
 use crate::loader::System;
+use crate::model::Model;
 use crate::payload::Payload;
-use crate::shared::Shared;
-use crate::workspace::Workspaces;
+use crate::sync::lock;
 
-/// The name that programs call the backend by.
-pub const NAME: &str = "CudaBackend";
-
-/// Compiled CUDA libraries, as a backend. Clones are the same.
+/// The backend for compiled CUDA libraries. Clones share everything.
 ///
 /// # Options
-/// Upstream's options are accepted, and change nothing: what they ask for is always so here, or is
-/// said in another way.
+/// Upstream's options are accepted and have no effect: what they request is always so here, or is set
+/// elsewhere.
 ///
-/// | key | why it changes nothing |
+/// | key | why it has no effect |
 /// |---|---|
 /// | `use_shared_cuda_stream` | all delegates of a call share its stream |
 /// | `weight_sharing_across_methods` | constants with one storage are shared by all methods |
-/// | `skip_copy_output_to_cpu_for_method` | `RunOptions::device_outputs` says it for each call |
-/// | `enable_cuda_graph_for_method` | `RunOptions::graph` says it for each call |
+/// | `skip_copy_output_to_cpu_for_method` | `RunOptions::device_outputs` sets it for each call |
+/// | `enable_cuda_graph_for_method` | `RunOptions::graph` sets it for each call |
 #[derive(Clone)]
-pub struct CudaBackend(Arc<Inner>);
+pub struct CudaBackend(Arc<BackendState>);
 
-struct Inner {
+/// The state that clones of the backend share.
+struct BackendState {
     driver: Driver,
-    table: Arc<Table>,
-    devices: Mutex<HashMap<i32, Arc<OnDevice>>>,
-    libraries: Shared<(usize, usize, i32), Compiled>,
-    storages: Arc<Storages>,
+    driver_table: Arc<DriverTable>,
+    /// By ordinal.
+    devices: Mutex<HashMap<i32, Arc<DeviceResources>>>,
+    /// By address and length of their bytes, and by ordinal.
+    libraries: WeakCache<(usize, usize, i32), CompiledLibrary>,
+    storages: ConstantStorages,
     system: System,
     seed: u64,
 }
 
-/// What everything on one device shares.
-pub(crate) struct OnDevice {
-    pub(crate) device: Device,
-    pub(crate) table: Arc<Table>,
-    /// What the operators have that are not in libraries.
-    pub(crate) operators: Operators,
-    /// For memory that is not needed for long.
-    pub(crate) pool: Pool,
-    /// For temporaries, of the same pool.
-    pub(crate) workspaces: Workspaces,
-    /// Where nothing ever is: to wait for it is to wait for nothing.
-    pub(crate) idle: Stream,
-}
-
 impl CudaBackend {
-    /// The backend, on the devices of a driver. Random numbers are others each time.
+    /// The backend on the devices of a driver, with a random seed.
     ///
     /// # Errors
-    /// If the driver has not all functions that compiled libraries, or what they are given, call.
+    /// If the driver lacks a function that the backend calls.
     pub fn new(driver: &Driver) -> Result<Self> {
-        // The standard library takes its keys from the system.
+        // A source of entropy: the keys that the standard library takes from the system.
         Self::with_seed(driver, RandomState::new().hash_one(()))
     }
 
-    /// The same, with random numbers that follow from a seed: as long as its calls come in the same
-    /// order, programs get the same numbers. Each device has others.
+    /// The backend with a seed for random numbers: programs get the same numbers if their calls come in the
+    /// same order. Each device has numbers of its own.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn with_seed(driver: &Driver, seed: u64) -> Result<Self> {
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(BackendState {
             driver: driver.clone(),
-            table: Arc::new(Table::of(driver)?),
+            driver_table: Arc::new(DriverTable::of(driver)?),
             devices: Mutex::default(),
-            libraries: Shared::default(),
-            storages: Arc::default(),
+            libraries: WeakCache::default(),
+            storages: ConstantStorages::default(),
             system: System::default(),
             seed,
         })))
@@ -89,8 +76,8 @@ impl CudaBackend {
 }
 
 impl Backend for CudaBackend {
-    fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
-        mention_options(spec.options());
+    fn load(&self, spec: &DelegateSpec<'_>) -> Result<LoadedDelegate> {
+        log_options(spec.options());
         let device = self.0.device(spec)?;
         let method = spec.compile_spec("method_name");
         let method = method.and_then(|name| std::str::from_utf8(name).ok());
@@ -102,30 +89,22 @@ impl Backend for CudaBackend {
                 payload.library
             );
         };
-        // As long as the library lives, or is being loaded, nothing else lies where its bytes do.
+        // The library keeps its bytes, so that no other data has this address.
         let key = (bytes.as_ptr().addr(), bytes.len(), device.device.ordinal());
-        let compiled = self.0.libraries.get(key, || {
+        let library = self.0.libraries.get(key, || {
             let span = spec.tracer().span("load the library");
             span.note("bytes", bytes.len());
-            Compiled::load(bytes, device.clone(), &self.0.system, &self.0.driver)
+            CompiledLibrary::load(bytes, device.clone(), &self.0.system, &self.0.driver)
         })?;
         let _span = spec.tracer().span("load constants");
-        let delegate = LibraryDelegate::load(compiled, &payload, spec, &self.0.storages)?;
-        Ok(Arc::new(delegate))
+        let model = Model::load(library, &payload, spec, &self.0.storages)?;
+        Ok(Arc::new(LibraryDelegate::new(model)))
     }
 }
 
-impl OnDevice {
-    /// How much memory there is for temporaries, for traces.
-    pub(crate) fn temporaries(&self) -> (String, usize) {
-        let name = format!("temporaries of {NAME}, {}", self.device.id());
-        (name, self.pool.statistics().held)
-    }
-}
-
-impl Inner {
-    /// The device that the exporter chose.
-    fn device(&self, spec: &DelegateSpec<'_>) -> Result<Arc<OnDevice>> {
+impl BackendState {
+    /// The resources of the device that the exporter chose.
+    fn device(&self, spec: &DelegateSpec<'_>) -> Result<Arc<DeviceResources>> {
         let ordinal = match spec.compile_spec("target_device") {
             Some(target) => target_device(target)?,
             None => 0,
@@ -139,45 +118,27 @@ impl Inner {
         );
         let device = self.driver.device(ordinal)?;
         let mut devices = lock(&self.devices);
-        if let Some(known) = devices.get(&device.ordinal())
-            && known.device.alive().is_ok()
+        if let Some(resources) = devices.get(&device.ordinal())
+            && resources.device.alive().is_ok()
         {
-            return Ok(known.clone());
+            return Ok(resources.clone());
         }
-        let pool = Pool::new(&device);
-        let made = Arc::new(OnDevice {
-            table: self.table.clone(),
-            workspaces: Workspaces::new(&pool),
-            pool,
-            operators: Operators::new(seed_of(self.seed, ordinal)),
-            idle: Stream::new(&device)?,
-            device,
-        });
-        devices.insert(made.device.ordinal(), made.clone());
-        Ok(made)
+        let seed = seed_of(self.seed, ordinal);
+        let resources = DeviceResources::new(device, self.driver_table.clone(), seed)?;
+        let resources = Arc::new(resources);
+        devices.insert(resources.device.ordinal(), resources.clone());
+        Ok(resources)
     }
 }
 
-/// A seed for each device.
+/// The seed of a device.
 fn seed_of(seed: u64, ordinal: usize) -> u64 {
-    /// An odd number without a pattern: the golden ratio's.
+    /// The golden ratio's fraction, as in SplitMix64.
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
     seed.wrapping_add(STEP.wrapping_mul(ordinal as u64))
 }
 
-impl Drop for OnDevice {
-    /// Whoever used it has waited for what it did.
-    fn drop(&mut self) {
-        // What fails once may work the second time.
-        match self.device.enter().or_else(|_| self.device.enter()) {
-            Ok(_current) => self.operators.unload(&self.table),
-            // What was in the context is gone.
-            Err(error) => tracing::debug!("kernels are not unloaded: {error}"),
-        }
-    }
-}
-
-/// Reads `cuda:0`, or `cuda`.
+/// The ordinal of a device that is called `cuda:0`, or `cuda`.
 fn target_device(target: &[u8]) -> Result<usize> {
     let text = std::str::from_utf8(target).unwrap_or_default();
     let ordinal = match text.strip_prefix("cuda") {
@@ -197,9 +158,9 @@ fn target_device(target: &[u8]) -> Result<usize> {
     }
 }
 
-/// Says once for each option of upstream's that it changes nothing.
-fn mention_options(options: &BackendOptions) {
-    static SAID: [Once; 4] = [const { Once::new() }; 4];
+/// Logs once for each option of upstream's that it has no effect.
+fn log_options(options: &BackendOptions) {
+    static LOGGED: [Once; 4] = [const { Once::new() }; 4];
     let reasons = [
         (
             "use_shared_cuda_stream",
@@ -211,24 +172,20 @@ fn mention_options(options: &BackendOptions) {
         ),
         (
             "skip_copy_output_to_cpu_for_method",
-            "`RunOptions::device_outputs` says it for each call",
+            "`RunOptions::device_outputs` sets it for each call",
         ),
         (
             "enable_cuda_graph_for_method",
-            "`RunOptions::graph` says it for each call",
+            "`RunOptions::graph` sets it for each call",
         ),
     ];
-    for ((key, why), said) in reasons.iter().zip(&SAID) {
+    for ((key, why), logged) in reasons.iter().zip(&LOGGED) {
         if options.get(NAME, key).is_some() {
-            said.call_once(|| {
-                tracing::info!("the option `{key}` of {NAME} changes nothing: {why}");
+            logged.call_once(|| {
+                tracing::info!("the option `{key}` of {NAME} has no effect: {why}");
             });
         }
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

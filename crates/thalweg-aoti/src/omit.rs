@@ -1,31 +1,31 @@
-//! Rules that tests leave out, one at a time, to show that each is needed.
+//! Rules that tests disable, one at a time, to show that each is needed.
 
-/// A wait or a setting that right answers depend on.
+/// A rule that right results depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Rule {
     /// All delegates of a call are on its stream, rather than each on one of its own.
     OneStream,
-    /// The first call of an instance comes after the upload of its constants.
+    /// The stream of an instance's first call waits for the upload of its constants.
     UseAfterUpload,
-    /// What a method without memory on the device leaves there is waited for.
+    /// The host waits for the device's work of a method that has no memory there.
     DrainUnknownWork,
-    /// What a model may change, each instance has for itself.
+    /// Mutable buffers belong to the state of an instance.
     OwnBuffers,
-    /// An output that is not where the program wants it is copied there.
+    /// An output that is not in the program's memory is copied there.
     GiveOutputs,
-    /// A run that allocates otherwise than planned has nothing more of the workspace.
+    /// A run that differs from its allocation plan gets no more memory of the workspace.
     HoldAgainstPlan,
-    /// A call has its workspace until it ends.
+    /// A call keeps its workspace until it ends.
     KeepWorkspace,
-    /// Who has a workspace next waits for the call that had it.
+    /// The next call with a workspace waits for the call before.
     HandOnWorkspace,
-    /// What was prepared is the same only if all memory is where it was.
+    /// A graph key contains the addresses of all memory.
     StampAddresses,
-    /// What was prepared is the same only if the workspace is where it was.
+    /// A graph key contains the address of the workspace.
     StampWorkspace,
-    /// A run of which something cannot be recorded is not put off.
+    /// A run that cannot be captured is not deferred.
     OnlyWhatGraphsHold,
 }
 
-thalweg_core::omission_switch!(Rule);
+thalweg_core::ordering_rules!(Rule);

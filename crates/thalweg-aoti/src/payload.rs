@@ -1,74 +1,73 @@
-//! What a delegate's payload says: where its library is, and its constants.
+//! Payloads of delegates.
 //!
 //! | written by | form |
 //! |---|---|
 //! | ExecuTorch 1.4 and before | nothing, or two lines: the name of the library and the name of one blob with all constants |
-//! | ExecuTorch 1.5 | [`MAGIC`], the name of the library, and for each constant its name, the name of its storage, and what tensor it is in that storage |
+//! | ExecuTorch 1.5 | [`MAGIC`], the name of the library, and for each constant its name, the name of its storage, and the tensor in that storage |
 //!
-//! A line that is empty means the name that older programs use without saying so: the method's name
-//! (a compile spec, so it may be missing), then `so_blob` or `weights_blob`.
+//! An empty line stands for a default name: the method's name (a compile spec, which may be missing), then
+//! `so_blob` or `weights_blob`.
 
 use std::collections::HashSet;
 
 use thalweg_core::{DType, MAX_RANK, Result, bail, ensure};
 use thalweg_format::ScalarType;
 
-/// How a payload of the second form starts: a name, and a version of one digit.
+/// The first bytes of a payload of the second form: a name, and a version of one digit.
 pub(crate) const MAGIC: &[u8] = b"ETCUDAFQN3";
 
-/// The longest name that a payload may have. Names of constants follow the modules of a model, which
-/// makes them long, but not that long.
-const LONGEST_NAME: usize = 4096;
+/// The most bytes of a name. Names of constants contain the names of nested modules, but are much shorter.
+const MAX_NAME_LEN: usize = 4096;
 
-/// A payload, read and checked.
+/// The payload of a delegate: the names of its library and its constants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payload {
-    /// The name of the library among the program's named data.
+    /// The key of the library in the program's named data.
     pub library: String,
-    /// Its constants.
+    /// The constants.
     pub constants: Constants,
 }
 
-/// Where the constants of a library are.
+/// The constants that a payload names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Constants {
-    /// All in one piece of named data, as the library lays them out. It may be missing for a library
-    /// without constants.
+    /// One blob with all constants, in the library's layout. It may be missing for a library without
+    /// constants.
     Blob {
-        /// The name of the data.
+        /// The key of the blob in the program's named data.
         key: String,
     },
-    /// Each with a storage of its own.
+    /// Constants in storages of their own.
     Named(Vec<Constant>),
 }
 
-/// A constant: a tensor in a storage.
+/// A constant of a model: a tensor in a storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constant {
-    /// The name that it has in the model.
+    /// The name in the model.
     pub name: String,
-    /// The name of its storage among the named data. Constants with the same storage are the same,
-    /// whatever library they belong to.
+    /// The key of the storage in the program's named data. Constants of several libraries can share a
+    /// storage.
     pub storage: String,
-    /// How many bytes the storage has.
+    /// The size of the storage in bytes.
     pub storage_bytes: u64,
-    /// The type of its elements.
+    /// The element type.
     pub dtype: DType,
-    /// Whether it belongs on the device; otherwise it stays on the host.
+    /// True if it is used on the device, false if on the host.
     pub on_device: bool,
-    /// Where in the storage it starts, in elements.
+    /// The offset in the storage, in elements.
     pub offset: u64,
-    /// Its sizes.
+    /// The sizes.
     pub sizes: Vec<u64>,
-    /// Its strides, in elements.
+    /// The strides, in elements.
     pub strides: Vec<u64>,
 }
 
 impl Payload {
-    /// Reads a payload. `method` is the method's name, where a compile spec says it.
+    /// Parses a payload. `method` is the method's name, if there is a compile spec with it.
     ///
     /// # Errors
-    /// If it is of no known form, or damaged, with what is wrong and where.
+    /// If it is damaged, or of an unknown form.
     pub fn parse(bytes: &[u8], method: Option<&str>) -> Result<Self> {
         match bytes.strip_prefix(MAGIC) {
             Some(rest) => Reader {
@@ -80,6 +79,7 @@ impl Payload {
         }
     }
 
+    /// Parses a payload of the first form.
     fn lines(bytes: &[u8], method: Option<&str>) -> Result<Self> {
         let known = &MAGIC[..MAGIC.len() - 1];
         if bytes.starts_with(known) {
@@ -112,7 +112,7 @@ impl Payload {
                 shown(text)
             ),
         };
-        // Some editors of programs end the second line, too.
+        // Some tools that edit programs terminate the second line, too.
         let blob = blob.strip_suffix('\n').unwrap_or(blob);
         for (what, key) in [("the library", library), ("its constants", blob)] {
             check_name(key, what)?;
@@ -130,14 +130,15 @@ impl Payload {
     }
 }
 
-/// What is left of a payload with [`MAGIC`].
+/// The rest of a payload of the second form.
 struct Reader<'a> {
     rest: &'a [u8],
-    /// How long the payload is, for messages.
+    /// The length of the payload, for messages.
     len: usize,
 }
 
 impl<'a> Reader<'a> {
+    /// Parses the rest.
     fn named(mut self) -> Result<Payload> {
         let library = self.text("the library's name")?;
         ensure!(
@@ -146,7 +147,7 @@ impl<'a> Reader<'a> {
             "the payload's library has no name"
         );
         let count = self.u32("the number of constants")?;
-        // As many as are claimed could be too many to make room for.
+        // Nothing is reserved, since the count is not trusted.
         let mut constants = Vec::new();
         let mut names = HashSet::new();
         for index in 0..count {
@@ -236,6 +237,7 @@ impl<'a> Reader<'a> {
         Ok(constant)
     }
 
+    /// Reads sizes or strides.
     fn extents(&mut self, rank: usize, what: &str) -> Result<Vec<u64>> {
         (0..rank)
             .map(|_| {
@@ -248,6 +250,7 @@ impl<'a> Reader<'a> {
             .collect()
     }
 
+    /// Reads a name.
     fn text(&mut self, what: &str) -> Result<String> {
         let len = self.u32(what)? as usize;
         ensure!(
@@ -273,6 +276,7 @@ impl<'a> Reader<'a> {
         Ok(u32::from_le_bytes(self.take(what)?))
     }
 
+    /// Reads bytes.
     fn take<const N: usize>(&mut self, what: &str) -> Result<[u8; N]> {
         let Some((taken, rest)) = self.rest.split_first_chunk() else {
             bail!(
@@ -287,7 +291,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Constant {
-    /// How many bytes of the storage the tensor reaches to; `None` if that is no number.
+    /// The end of the tensor in its storage, in bytes; `None` if it overflows.
     fn needed_bytes(&self) -> Option<u64> {
         if self.sizes.contains(&0) {
             return Some(0);
@@ -302,7 +306,7 @@ impl Constant {
 
 fn check_name(name: &str, what: &str) -> Result<()> {
     ensure!(
-        name.len() <= LONGEST_NAME && !name.contains(char::is_control),
+        name.len() <= MAX_NAME_LEN && !name.contains(char::is_control),
         InvalidProgram,
         "{what} is called `{}`, which is no name",
         shown(name)
@@ -310,7 +314,7 @@ fn check_name(name: &str, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// A name as it goes into a message.
+/// A name, shortened for a message.
 fn shown(name: &str) -> String {
     let cut: String = name.chars().take(80).collect();
     let dots = if cut.len() < name.len() { "..." } else { "" };
@@ -327,7 +331,7 @@ mod tests {
         [&(text.len() as u32).to_le_bytes(), text.as_bytes()].concat()
     }
 
-    /// The second form, written by hand as the exporter's `struct.pack` does.
+    /// A payload of the second form, as the exporter's `struct.pack` writes it.
     fn written(library: &str, constants: &[Constant]) -> Vec<u8> {
         let mut bytes = [MAGIC, &text(library)].concat();
         bytes.extend((constants.len() as u32).to_le_bytes());

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use thalweg_core::Result;
 use thalweg_cuda::{Lease, Pool, Stream, Tenant};
 
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 
 /// The workspaces of a device.
 ///
@@ -74,7 +74,7 @@ impl Workspaces {
         let tenant = Tenant::new(call, &stream, last)?;
         let lease = self.pool.lease(&stream, largest, &tenant)?;
         let address = lease.address();
-        if omitted(Rule::KeepWorkspace) {
+        if disabled(Rule::KeepWorkspace) {
             lease.end(&stream)?;
             return Ok(Some(address));
         }
@@ -94,7 +94,7 @@ impl Workspaces {
         stream: impl FnOnce() -> Stream,
     ) -> Result<()> {
         match self.take(call) {
-            Some(lease) if is_over || omitted(Rule::HandOnWorkspace) => {
+            Some(lease) if is_over || disabled(Rule::HandOnWorkspace) => {
                 lease.end_over();
                 Ok(())
             }

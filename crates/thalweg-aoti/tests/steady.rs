@@ -1,4 +1,4 @@
-//! What a delegate in a graph costs: no allocation on the host. This test has a file to itself, since it
+//! Host allocations of a delegate in a graph: none. This test has a file to itself, since it
 //! counts the allocations of its thread.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 

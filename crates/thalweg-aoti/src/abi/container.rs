@@ -1,9 +1,8 @@
-//! What this crate calls of a library: its model container.
+//! AOTInductor's model containers.
 //!
-//! A container holds one copy of a model: its kernels, and which constants they use. It runs one call
-//! at a time. AOTInductor lets several threads share a container, at the price of an event for each
-//! run, and of waiting on the host for the run before; here each method instance has a container of
-//! its own, and the function for a single thread is used.
+//! A container holds one copy of a model: its kernels, and the constants that they use. AOTInductor lets
+//! several threads share a container, with an event for each run and a host wait for the run before. Here
+//! each method instance has a container of its own, and the single-threaded function runs it.
 #![allow(
     unsafe_code,
     reason = "functions of the library are called by address; each block says why it is right"
@@ -15,18 +14,20 @@ use std::ptr::{self, NonNull};
 
 use thalweg_core::{Error, Result, bail, ensure};
 
+use super::handle::{TensorHandle, hand_over, take};
 use super::session::Session;
 use super::tensor::Tensor;
-use super::tensors::{Handle, hand_over, take};
 use crate::loader::Library;
+use crate::mutation::{Rule, disabled};
 
 type Raw = *mut c_void;
-type Run = unsafe extern "C" fn(Raw, *mut Handle, usize, *mut Handle, usize, Raw, Raw) -> i32;
+type Run =
+    unsafe extern "C" fn(Raw, *mut TensorHandle, usize, *mut TensorHandle, usize, Raw, Raw) -> i32;
 type Count = unsafe extern "C" fn(Raw, *mut usize) -> i32;
 type Text = unsafe extern "C" fn(Raw, usize, *mut *const c_char) -> i32;
 
-/// The functions of a library, found once.
-pub(crate) struct Functions {
+/// The functions of a library's model containers, by address.
+pub(crate) struct ContainerFunctions {
     create: unsafe extern "C" fn(*mut Raw, usize, *const c_char, *const c_char) -> i32,
     delete: unsafe extern "C" fn(Raw) -> i32,
     run: Run,
@@ -37,21 +38,21 @@ pub(crate) struct Functions {
     constant_original_name: Text,
     constant_folded: unsafe extern "C" fn(Raw, usize, *mut bool) -> i32,
     constant_kind: unsafe extern "C" fn(Raw, usize, *mut i32) -> i32,
-    use_constants: unsafe extern "C" fn(Raw, *const Pair, usize, bool, bool) -> i32,
+    use_constants: unsafe extern "C" fn(Raw, *const ConstantMapEntry, usize, bool, bool) -> i32,
     load_blob: unsafe extern "C" fn(Raw, *const u8) -> i32,
     blob_size: Option<unsafe extern "C" fn(Raw, *mut u64) -> i32>,
     fold: unsafe extern "C" fn(Raw, bool, Raw, Raw) -> i32,
     last_error: Option<unsafe extern "C" fn(*mut *const c_char) -> i32>,
 }
 
-/// A constant by name, as libraries take it.
+/// A constant by name: AOTInductor's `AOTInductorConstantMapEntry`.
 #[repr(C)]
-struct Pair {
+struct ConstantMapEntry {
     name: *const c_char,
-    tensor: Handle,
+    tensor: TensorHandle,
 }
 
-/// A model container. It is deleted by [`Container::delete`], which needs a session.
+/// A handle of a model container. [`Container::delete`] deletes it, in a session.
 pub(crate) struct Container(NonNull<c_void>);
 
 // SAFETY: a container belongs to no thread; it is used by one at a time, since whatever changes it
@@ -60,24 +61,31 @@ unsafe impl Send for Container {}
 // SAFETY: what takes it by `&` only asks for what never changes.
 unsafe impl Sync for Container {}
 
-/// What a library says of a constant.
+/// A library's description of a constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
-    /// The library's own name for it.
+pub(crate) struct ConstantInfo {
+    /// Its name in the library.
     pub(crate) name: CString,
     /// Its name in the model.
     pub(crate) original: String,
-    /// Whether the library computes it from others.
+    /// True if the library computes it from other constants.
     pub(crate) folded: bool,
-    /// Whether it is a buffer, which the model may change.
+    /// True if it is a buffer, which the model may change.
     pub(crate) buffer: bool,
 }
 
-impl Functions {
-    /// Finds the functions of a library.
+impl ConstantInfo {
+    /// True if the model may change it, so that it belongs to the state of an instance.
+    pub(crate) fn is_of_state(&self) -> bool {
+        self.buffer && !self.folded && !disabled(Rule::OwnBuffers)
+    }
+}
+
+impl ContainerFunctions {
+    /// The functions of a library.
     ///
     /// # Errors
-    /// If one is missing that all compiled libraries have, those of PyTorch 2.9 and later.
+    /// If one is missing that libraries of PyTorch 2.9 and later have.
     pub(crate) fn of(library: &Library) -> Result<Self> {
         macro_rules! find {
             ($name:expr) => {{
@@ -87,7 +95,7 @@ impl Functions {
                 unsafe { transmute_copy(&address) }
             }};
         }
-        macro_rules! find_if_there {
+        macro_rules! find_optional {
             ($name:expr) => {
                 library.symbol($name).map(|address| {
                     // SAFETY: as above.
@@ -95,11 +103,11 @@ impl Functions {
                 })
             };
         }
-        let single = find_if_there!(c"AOTInductorModelContainerRunSingleThreaded");
+        let run_single_threaded = find_optional!(c"AOTInductorModelContainerRunSingleThreaded");
         Ok(Self {
             create: find!(c"AOTInductorModelContainerCreateWithDevice"),
             delete: find!(c"AOTInductorModelContainerDelete"),
-            run: match single {
+            run: match run_single_threaded {
                 Some(run) => run,
                 None => find!(c"AOTInductorModelContainerRun"),
             },
@@ -112,13 +120,13 @@ impl Functions {
             constant_kind: find!(c"AOTInductorModelContainerGetConstantType"),
             use_constants: find!(c"AOTInductorModelContainerUpdateUserManagedConstantBufferPairs"),
             load_blob: find!(c"AOTInductorModelUpdateConstantsFromBlob"),
-            blob_size: find_if_there!(c"AOTInductorModelContainerGetConstantsBlobSize"),
+            blob_size: find_optional!(c"AOTInductorModelContainerGetConstantsBlobSize"),
             fold: find!(c"AOTInductorModelContainerRunConstantFolding"),
-            last_error: find_if_there!(c"AOTInductorGetLastError"),
+            last_error: find_optional!(c"AOTInductorGetLastError"),
         })
     }
 
-    /// Calls the library. What it says itself of a failure comes behind what is known here.
+    /// Calls the library. The library's own message of a failure is appended to the session's.
     fn call(&self, session: &Session<'_>, what: &str, call: impl FnOnce() -> i32) -> Result<()> {
         session.call(what, call).map_err(|error| {
             let mut text = ptr::null();
@@ -141,8 +149,8 @@ impl Functions {
 }
 
 impl Container {
-    /// Makes a container on the session's device.
-    pub(crate) fn new(functions: &Functions, session: &Session<'_>) -> Result<Self> {
+    /// Creates a container on the session's device.
+    pub(crate) fn new(functions: &ContainerFunctions, session: &Session<'_>) -> Result<Self> {
         let device = CString::new(format!("cuda:{}", session.device.ordinal()));
         let device = device.unwrap_or_default();
         let mut raw = ptr::null_mut();
@@ -157,10 +165,10 @@ impl Container {
         }
     }
 
-    /// How many inputs and outputs the model has.
+    /// The numbers of the model's inputs and outputs.
     pub(crate) fn counts(
         &self,
-        functions: &Functions,
+        functions: &ContainerFunctions,
         session: &Session<'_>,
     ) -> Result<(usize, usize)> {
         let count = |function: Count, what: &str| -> Result<usize> {
@@ -180,9 +188,9 @@ impl Container {
     /// The constants of the model.
     pub(crate) fn constants(
         &self,
-        functions: &Functions,
+        functions: &ContainerFunctions,
         session: &Session<'_>,
-    ) -> Result<Vec<Entry>> {
+    ) -> Result<Vec<ConstantInfo>> {
         let raw = self.0.as_ptr();
         let mut count = 0;
         functions.call(session, "say how many constants it has", || {
@@ -211,10 +219,10 @@ impl Container {
                         }
                     }
                 })?;
-                /// AOTInductor's number of that kind of constant.
+                /// AOTInductor's `ConstantType::Buffer`.
                 const BUFFER: i32 = 2;
                 let original = text(functions.constant_original_name, index)?;
-                Ok(Entry {
+                Ok(ConstantInfo {
                     name: text(functions.constant_name, index)?,
                     original: original.to_string_lossy().into_owned(),
                     folded,
@@ -224,11 +232,11 @@ impl Container {
             .collect()
     }
 
-    /// Loads all constants from one piece of data, and gives them in the library's order, without
-    /// those that it computes. They are the container's.
+    /// Loads all constants from one blob. Returns them in the library's order, without those that it
+    /// folds. Their memory belongs to the container.
     pub(crate) fn load_blob(
         &mut self,
-        functions: &Functions,
+        functions: &ContainerFunctions,
         session: &Session<'_>,
         blob: &[u8],
     ) -> Result<Vec<Tensor>> {
@@ -246,7 +254,7 @@ impl Container {
                 blob.len()
             );
         }
-        let (loaded, tensors) = session.watch_tensors(|| {
+        let (loaded, tensors) = session.collect_tensors(|| {
             functions.call(session, "load its constants", || {
                 // SAFETY: as above. How many bytes it reads, only the library knows.
                 unsafe { (functions.load_blob)(raw, blob.as_ptr()) }
@@ -256,18 +264,18 @@ impl Container {
         Ok(tensors)
     }
 
-    /// Has the model use constants that are the caller's, who keeps them until the container is
+    /// Sets constants whose memory belongs to the caller, who keeps them until the container is
     /// deleted.
     pub(crate) fn use_constants(
         &mut self,
-        functions: &Functions,
+        functions: &ContainerFunctions,
         session: &Session<'_>,
-        constants: &Lent,
+        constants: &UserManagedConstants,
     ) -> Result<()> {
         let pairs: Vec<_> = constants
             .0
             .iter()
-            .map(|(name, tensor)| Pair {
+            .map(|(name, tensor)| ConstantMapEntry {
                 name: name.as_ptr(),
                 tensor: *tensor,
             })
@@ -281,18 +289,22 @@ impl Container {
         })
     }
 
-    /// Has the library compute constants from others. It waits for that.
-    pub(crate) fn fold(&mut self, functions: &Functions, session: &Session<'_>) -> Result<()> {
+    /// Folds constants: the library computes some from others, and waits for that.
+    pub(crate) fn fold(
+        &mut self,
+        functions: &ContainerFunctions,
+        session: &Session<'_>,
+    ) -> Result<()> {
         functions.call(session, "compute constants", || {
             // SAFETY: the container is one of this library.
             unsafe { (functions.fold)(self.0.as_ptr(), false, session.raw_stream, ptr::null_mut()) }
         })
     }
 
-    /// Runs the model. Gives its outputs.
+    /// Runs the model, and returns its outputs.
     pub(crate) fn run(
         &mut self,
-        functions: &Functions,
+        functions: &ContainerFunctions,
         session: &Session<'_>,
         inputs: Vec<Tensor>,
         outputs: usize,
@@ -335,13 +347,13 @@ impl Container {
             .collect()
     }
 
-    /// Deletes the container. Nothing that it has enqueued runs any more.
-    pub(crate) fn delete(self, functions: &Functions, session: Option<&Session<'_>>) {
+    /// Deletes the container. The work that it has enqueued is complete.
+    pub(crate) fn delete(self, functions: &ContainerFunctions, session: Option<&Session<'_>>) {
         // SAFETY: the container is one of this library, and is deleted once.
         let delete = || unsafe { (functions.delete)(self.0.as_ptr()) };
         let deleted = match session {
             Some(session) => functions.call(session, "delete a container", delete),
-            // The device is lost. What the library calls fails, and it goes on.
+            // The device is lost. The functions that the library calls fail, and it goes on.
             None => {
                 delete();
                 Ok(())
@@ -353,13 +365,13 @@ impl Container {
     }
 }
 
-/// Constants that are lent to a container. Dropping this takes them back.
-pub(crate) struct Lent(Vec<(CString, Handle)>);
+/// Constants that a container borrows. They are dropped with this.
+pub(crate) struct UserManagedConstants(Vec<(CString, TensorHandle)>);
 
-// SAFETY: the tensors are owned by this, and only looked at by the library that they are lent to.
-unsafe impl Send for Lent {}
+// SAFETY: the tensors are owned by this, and only read by the library that borrows them.
+unsafe impl Send for UserManagedConstants {}
 
-impl Lent {
+impl UserManagedConstants {
     pub(crate) fn new(constants: Vec<(CString, Tensor)>) -> Self {
         let constants = constants.into_iter();
         Self(
@@ -370,7 +382,7 @@ impl Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for UserManagedConstants {
     fn drop(&mut self) {
         for (_, tensor) in self.0.drain(..) {
             // SAFETY: handed over by `new`, and never given up; the container that had it is gone.

@@ -1,4 +1,4 @@
-//! Copies between tensors, on the stream of the call.
+//! Copies between tensors and between storages.
 #![allow(
     unsafe_code,
     reason = "the driver is called by address; each block says why it is right"
@@ -11,10 +11,10 @@ use thalweg_core::{DType, Device as _, DeviceAddress, Result, StreamHandle, ensu
 use thalweg_cuda::{Device, Stream};
 
 use super::session::Session;
-use super::tensor::{Storage, Tensor, Where};
+use super::tensor::{Location, Storage, Tensor};
 
-/// A tensor that is copied part by part has at most so many.
-const MOST_PARTS: i64 = 1 << 16;
+/// The most contiguous parts of a strided copy.
+const MAX_PARTS: i64 = 1 << 16;
 
 /// Copies the elements of one tensor to another of the same type and sizes.
 pub(crate) fn copy(session: &Session<'_>, to: &Tensor, from: &Tensor) -> Result<()> {
@@ -30,26 +30,26 @@ pub(crate) fn copy(session: &Session<'_>, to: &Tensor, from: &Tensor) -> Result<
     if to.count() == 0 {
         return Ok(());
     }
-    let place = |tensor: &Tensor| (tensor.address(), tensor.storage.on);
-    if to.is_row_major() && from.is_row_major() {
-        return copy_bytes(session, place(to), place(from), to.reach());
+    if to.is_contiguous() && from.is_contiguous() {
+        return copy_bytes(session, to.start(), from.start(), to.extent());
     }
-    // Dimensions from the innermost on that lie one after another in both are one part.
+    // The innermost dimensions that are contiguous in both tensors are one part.
     let element = to.dtype.size() as i64;
-    let mut inner = to.sizes.len();
-    let mut together = 1;
-    while inner > 0 {
-        let index = inner - 1;
-        let dense = |tensor: &Tensor| tensor.sizes[index] == 1 || tensor.strides[index] == together;
-        if !(dense(to) && dense(from)) {
+    let mut outer = to.sizes.len();
+    let mut part_len = 1;
+    while outer > 0 {
+        let index = outer - 1;
+        let contiguous =
+            |tensor: &Tensor| tensor.sizes[index] == 1 || tensor.strides[index] == part_len;
+        if !(contiguous(to) && contiguous(from)) {
             break;
         }
-        together *= to.sizes[index];
-        inner = index;
+        part_len *= to.sizes[index];
+        outer = index;
     }
-    let parts: i64 = to.sizes[..inner].iter().product();
+    let parts: i64 = to.sizes[..outer].iter().product();
     ensure!(
-        parts <= MOST_PARTS,
+        parts <= MAX_PARTS,
         Unsupported,
         "a copy of sizes {:?} from strides {:?} to strides {:?}, which is {parts} parts",
         to.sizes,
@@ -57,65 +57,63 @@ pub(crate) fn copy(session: &Session<'_>, to: &Tensor, from: &Tensor) -> Result<
         to.strides
     );
     for part in 0..parts {
-        let (mut rest, mut start_to, mut start_from) = (part, 0, 0);
-        for index in (0..inner).rev() {
+        let (mut rest, mut to_offset, mut from_offset) = (part, 0, 0);
+        for index in (0..outer).rev() {
             let at = rest % to.sizes[index];
             rest /= to.sizes[index];
-            start_to += at * to.strides[index];
-            start_from += at * from.strides[index];
+            to_offset += at * to.strides[index];
+            from_offset += at * from.strides[index];
         }
-        let at = |tensor: &Tensor, start: i64| {
-            (
-                tensor.address() + (start * element) as u64,
-                tensor.storage.on,
-            )
+        let at = |tensor: &Tensor, offset: i64| {
+            let (start, location) = tensor.start();
+            (start + (offset * element) as u64, location)
         };
-        let bytes = (together * element) as u64;
-        copy_bytes(session, at(to, start_to), at(from, start_from), bytes)?;
+        let bytes = (part_len * element) as u64;
+        copy_bytes(session, at(to, to_offset), at(from, from_offset), bytes)?;
     }
     Ok(())
 }
 
-/// Copies bytes from one place to another. What goes to the host is there when this returns.
+/// Copies bytes between two addresses, on the stream of the call. A copy to the host is complete on return.
 pub(super) fn copy_bytes(
     session: &Session<'_>,
-    (to, on): (u64, Where),
-    (from, off): (u64, Where),
+    (to, to_location): (u64, Location),
+    (from, from_location): (u64, Location),
     bytes: u64,
 ) -> Result<()> {
-    if bytes == 0 || (to, on) == (from, off) {
+    if bytes == 0 || (to, to_location) == (from, from_location) {
         return Ok(());
     }
-    if on == Where::Host || off == Where::Host {
-        session.not_in_graphs("a copy to or from the host")?;
+    if to_location == Location::Host || from_location == Location::Host {
+        session.not_capturable("a copy to or from the host")?;
     }
-    session.enqueues();
+    session.mark_enqueued();
     let len = bytes as usize;
     let (driver, stream) = (session.driver, session.raw_stream);
     let host = |address: u64| ptr::with_exposed_provenance_mut::<u8>(address as usize);
     // SAFETY: both are memory of tensors, which have so many bytes there; what a library says of its
     // own memory is its to vouch for. Work on the stream is in the library's order.
     unsafe {
-        match (on, off) {
-            (Where::Host, Where::Host) => {
+        match (to_location, from_location) {
+            (Location::Host, Location::Host) => {
                 session.wait()?;
                 ptr::copy(host(from), host(to), len);
                 Ok(())
             }
-            (Where::Device(_), Where::Host) => driver
+            (Location::Device(_), Location::Host) => driver
                 .check(
                     "cuMemcpyHtoDAsync",
                     (driver.memcpy_from_host)(to, host(from).cast(), len, stream),
                 )
-                // Memory of the host may change as soon as this returns; pinned memory is still read.
+                // The library may change host memory after this returns, and pinned memory is still read.
                 .and_then(|()| session.wait()),
-            (Where::Host, Where::Device(_)) => driver
+            (Location::Host, Location::Device(_)) => driver
                 .check(
                     "cuMemcpyDtoHAsync",
                     (driver.memcpy_to_host)(host(to).cast(), from, len, stream),
                 )
                 .and_then(|()| session.wait()),
-            (Where::Device(_), Where::Device(_)) => driver.check(
+            (Location::Device(_), Location::Device(_)) => driver.check(
                 "cuMemcpyDtoDAsync",
                 (driver.memcpy_on_device)(to, from, len, stream),
             ),
@@ -123,7 +121,7 @@ pub(super) fn copy_bytes(
     }
 }
 
-/// Copies one storage of a device to another that is as large, outside of a call.
+/// Copies one storage on a device to another of the same size, without a session.
 pub(crate) fn copy_storage(
     device: &Device,
     to: &Storage,
@@ -144,10 +142,10 @@ pub(crate) fn copy_storage(
     unsafe { device.copy(to, from, len, raw) }
 }
 
-/// A copy of memory on the host, outside of a call.
+/// The bytes of a storage on the host, without a session.
 pub(crate) fn read_on_host(storage: &Storage) -> Result<Vec<u8>> {
     ensure!(
-        storage.on == Where::Host,
+        storage.location == Location::Host,
         Internal,
         "the host reads memory of a device"
     );
@@ -157,15 +155,15 @@ pub(crate) fn read_on_host(storage: &Storage) -> Result<Vec<u8>> {
     Ok(bytes.to_vec())
 }
 
-/// Replaces memory on the host, outside of a call.
+/// Writes all bytes of a storage on the host, without a session.
 pub(crate) fn write_on_host(storage: &Storage, bytes: &[u8]) -> Result<()> {
     ensure!(
-        storage.on == Where::Host && storage.bytes == bytes.len() as u64,
+        storage.location == Location::Host && storage.bytes == bytes.len() as u64,
         Internal,
         "{} bytes are written to {} on {:?}",
         bytes.len(),
         storage.bytes,
-        storage.on
+        storage.location
     );
     let to = ptr::with_exposed_provenance_mut::<u8>(storage.address as usize);
     // SAFETY: there are so many bytes, and no library runs that would use them.
@@ -173,23 +171,23 @@ pub(crate) fn write_on_host(storage: &Storage, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Sets all elements to zero.
+/// Fills a contiguous tensor with zeros.
 pub(super) fn zero(session: &Session<'_>, tensor: &Tensor) -> Result<()> {
-    let len = tensor.reach() as usize;
+    let len = tensor.extent() as usize;
     let address = tensor.address();
     if len == 0 {
         return Ok(());
     }
-    match tensor.storage.on {
-        Where::Host => {
+    match tensor.storage.location {
+        Location::Host => {
             session.wait()?;
             let memory = ptr::with_exposed_provenance_mut::<u8>(address as usize);
             // SAFETY: the tensor has so many bytes there.
             unsafe { memory.write_bytes(0, len) };
             Ok(())
         }
-        Where::Device(_) => {
-            session.enqueues();
+        Location::Device(_) => {
+            session.mark_enqueued();
             let driver = session.driver;
             // SAFETY: the tensor has so many bytes there; the stream is in the library's order.
             let code = unsafe { (driver.memset_async)(address, 0, len, session.raw_stream) };
@@ -199,7 +197,7 @@ pub(super) fn zero(session: &Session<'_>, tensor: &Tensor) -> Result<()> {
 }
 
 impl Session<'_> {
-    /// An input that the program has on the host, brought to the device.
+    /// Copies a contiguous tensor from host memory to new device memory.
     pub(crate) fn upload(
         &self,
         bytes: &[u8],
@@ -207,7 +205,7 @@ impl Session<'_> {
         sizes: &[i64],
         strides: &[i64],
     ) -> Result<Tensor> {
-        let storage = self.allocate_plain(bytes.len() as u64)?;
+        let storage = self.allocate_from_pool(bytes.len() as u64)?;
         if let Some(buffer) = storage.buffer()
             && !bytes.is_empty()
         {
@@ -216,17 +214,17 @@ impl Session<'_> {
         Tensor::new(Arc::new(storage), dtype, sizes, strides, 0)
     }
 
-    /// Brings an output to the host, and waits for it.
+    /// Copies a tensor to host memory, and waits for the copy.
     pub(crate) fn download(&self, to: &mut [u8], tensor: &Tensor, strides: &[i64]) -> Result<()> {
         let address = to.as_mut_ptr().expose_provenance() as u64;
-        let storage = Storage::lent(address, to.len() as u64, Where::Host);
+        let storage = Storage::borrowed(address, to.len() as u64, Location::Host);
         let output = Tensor::new(Arc::new(storage), tensor.dtype, &tensor.sizes, strides, 0)?;
         copy(self, &output, tensor)
     }
 }
 
 /// The bytes of a tensor's only element.
-pub(super) fn value(session: &Session<'_>, tensor: &Tensor) -> Result<[u8; 8]> {
+pub(super) fn element(session: &Session<'_>, tensor: &Tensor) -> Result<[u8; 8]> {
     let mut bytes = [0; 8];
     ensure!(
         tensor.dtype.size() <= bytes.len(),
@@ -235,12 +233,7 @@ pub(super) fn value(session: &Session<'_>, tensor: &Tensor) -> Result<[u8; 8]> {
         tensor.dtype
     );
     let place = bytes.as_mut_ptr().expose_provenance() as u64;
-    let from = (tensor.address(), tensor.storage.on);
-    copy_bytes(
-        session,
-        (place, Where::Host),
-        from,
-        tensor.dtype.size() as u64,
-    )?;
+    let len = tensor.dtype.size() as u64;
+    copy_bytes(session, (place, Location::Host), tensor.start(), len)?;
     Ok(bytes)
 }

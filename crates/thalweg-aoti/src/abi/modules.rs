@@ -1,4 +1,4 @@
-//! The code for devices that is in a library.
+//! The GPU modules that are embedded in a library.
 #![allow(
     unsafe_code,
     reason = "the driver is called by address; each block says why it is right"
@@ -7,35 +7,35 @@
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
-use super::driver::{Code, INVALID_VALUE, NOT_IN_A_CAPTURE, Table};
-use super::session::Session;
+use super::driver::{CuResult, DriverTable, RawHandle, error};
+use crate::sync::lock;
 
-/// The modules of one library on one device, by the place of their images in the library.
+/// The loaded modules of one library on one device, by the address of their images in the library.
 ///
-/// Each container of a library would load them anew, and none unloads them.
+/// Each container of a library would load them again, and none unloads them.
 #[derive(Default)]
 pub(crate) struct Modules(Mutex<HashMap<usize, usize>>);
 
 impl Modules {
-    /// The module of an image, loaded when it is first asked for. The device is current.
+    /// The module of an image, loaded on first use if `may_load` allows it. The device is current.
     pub(super) fn load(
         &self,
-        session: &Session<'_>,
+        driver: &DriverTable,
         image: *const c_void,
-    ) -> Result<*mut c_void, Code> {
+        may_load: impl FnOnce() -> bool,
+    ) -> Result<RawHandle, CuResult> {
         if image.is_null() {
-            return Err(INVALID_VALUE);
+            return Err(error::INVALID_VALUE);
         }
-        let mut modules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut modules = lock(&self.0);
         if let Some(module) = modules.get(&image.addr()) {
             return Ok(ptr::with_exposed_provenance_mut(*module));
         }
-        if !session.may_do("cuModuleLoadData") {
-            return Err(NOT_IN_A_CAPTURE);
+        if !may_load() {
+            return Err(error::STREAM_CAPTURE_UNSUPPORTED);
         }
-        let driver = session.driver;
         let mut module = ptr::null_mut();
         // SAFETY: the image is one that the library gives to the driver, and the driver writes the
         // handle.
@@ -48,10 +48,9 @@ impl Modules {
         }
     }
 
-    /// Unloads all of them. The device is current, and nothing of them runs any more.
-    pub(crate) fn unload(&self, driver: &Table) {
-        let mut modules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, module) in modules.drain() {
+    /// Unloads all modules. The device is current, and no kernel of them runs any more.
+    pub(crate) fn unload(&self, driver: &DriverTable) {
+        for (_, module) in lock(&self.0).drain() {
             // SAFETY: each was loaded once, and is unloaded once.
             let code = unsafe { (driver.module_unload)(ptr::with_exposed_provenance_mut(module)) };
             if code != 0 {

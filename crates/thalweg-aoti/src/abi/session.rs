@@ -1,8 +1,9 @@
-//! What the functions that a library imports work on, while the library is called.
+//! Sessions: the context of the functions that a library imports, while the library is called.
 //!
-//! They are called by C, with nothing that says on whose behalf. So whoever calls a library says it,
-//! for the thread: device, stream, and memory for temporaries. What goes wrong in such a function is
-//! kept here, too, since the library passes on no more than that something did.
+//! These functions are called from C, without an argument that says for which call. So the caller of a
+//! library makes a session, with the device, the stream and the memory pool of the call, and a session is
+//! the current one of its thread during the call. The session stores an error in such a function, since the
+//! library returns no more than that something failed.
 #![allow(
     unsafe_code,
     reason = "the thread keeps a pointer to a value on its own stack; each block says why it is right"
@@ -13,47 +14,47 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use thalweg_core::{Error, ErrorKind, Result, bail, ensure};
+use thalweg_core::{DType, Error, ErrorKind, Result, bail, ensure};
 use thalweg_cuda::{CurrentDevice, Device, DeviceBuffer, Pool, Stream, Work};
 
-use super::course::{Course, Ran};
-use super::driver::Table;
+use super::allocation_trace::{AllocationTrace, RunOutcome};
+use super::driver::DriverTable;
+use super::kernels::Kernels;
 use super::modules::Modules;
-use super::ops::Operators;
-use super::tensor::{Allocation, Storage, Tensor, Where};
+use super::tensor::{Allocation, Location, Storage, Tensor, extent};
 
-/// What one call of a library works on.
+/// The context of one or several calls of a library on one stream.
 pub(crate) struct Session<'c> {
     pub(crate) device: &'c Device,
-    pub(crate) driver: &'c Table,
+    pub(crate) driver: &'c DriverTable,
     pub(crate) modules: &'c Modules,
-    pub(crate) operators: &'c Operators,
+    pub(crate) kernels: &'c Kernels,
     pub(crate) pool: &'c Pool,
     pub(crate) stream: &'c Stream,
-    /// The same, as the driver knows it.
+    /// The driver's handle of the stream.
     pub(crate) raw_stream: *mut c_void,
-    /// What uses memory of the pool; begun when that is first needed.
+    /// The work that uses memory of the pool, begun on first use.
     work: RefCell<Option<Work<'c>>>,
-    /// What went wrong first.
+    /// The first error of the call.
     failure: RefCell<Option<Error>>,
-    /// A stream where nothing ever is, as long as the library has enqueued nothing; see
-    /// [`Session::nothing_yet`].
+    /// An idle stream, as long as the library has enqueued nothing; see [`Session::set_idle_stream`].
     idle: Cell<Option<*mut c_void>>,
-    /// Whether the call has failed, whatever the library says of it.
-    doomed: Cell<bool>,
-    /// What tells this session's allocations from others.
+    /// True if the call has failed, whatever the library returns.
+    must_fail: Cell<bool>,
+    /// The number that distinguishes the session's allocations from those of other sessions.
     number: u64,
-    /// What the library allocates and frees.
-    course: RefCell<Course>,
-    /// What it has done that a graph cannot hold, the first of it.
-    not_in_graphs: Cell<Option<&'static str>>,
-    /// Whether what it enqueues becomes a part of a graph.
-    records: Cell<bool>,
-    /// Tensors over memory of the library, while somebody wants to know of them.
-    watched: RefCell<Option<Vec<Tensor>>>,
-    /// While it lives, the device is current.
+    /// The allocation trace of the current run.
+    trace: RefCell<AllocationTrace>,
+    /// The first operation of the current run that a graph cannot hold.
+    not_capturable: Cell<Option<&'static str>>,
+    /// True if the current run is captured into a graph.
+    capturing: Cell<bool>,
+    /// New tensors over the library's own memory, while somebody collects them.
+    collected: RefCell<Option<Vec<Tensor>>>,
+    /// A guard that makes the device current.
     _current: CurrentDevice<'c>,
 }
 
@@ -61,12 +62,19 @@ thread_local! {
     static CURRENT: Cell<*const Session<'static>> = const { Cell::new(ptr::null()) };
 }
 
+/// An error code of PyTorch's C interface: 0 is success, 1 is failure.
+pub(crate) type AotiTorchError = i32;
+
 impl<'c> Session<'c> {
+    /// A session on a stream. The device is current as long as it lives.
+    ///
+    /// # Errors
+    /// If the device is lost.
     pub(crate) fn new(
         device: &'c Device,
-        driver: &'c Table,
+        driver: &'c DriverTable,
         modules: &'c Modules,
-        operators: &'c Operators,
+        kernels: &'c Kernels,
         pool: &'c Pool,
         stream: &'c Stream,
     ) -> Result<Self> {
@@ -76,39 +84,38 @@ impl<'c> Session<'c> {
             device,
             driver,
             modules,
-            operators,
+            kernels,
             pool,
             stream,
             raw_stream: stream.raw()?,
             work: RefCell::default(),
             failure: RefCell::default(),
             idle: Cell::default(),
-            doomed: Cell::default(),
+            must_fail: Cell::default(),
             number: NEXT.fetch_add(1, Ordering::Relaxed),
-            course: RefCell::new(Course::unknown()),
-            not_in_graphs: Cell::default(),
-            records: Cell::default(),
-            watched: RefCell::default(),
+            trace: RefCell::new(AllocationTrace::recording()),
+            not_capturable: Cell::default(),
+            capturing: Cell::default(),
+            collected: RefCell::default(),
         })
     }
 
-    /// Calls a library on this session's behalf. `call` gives whether the library says that it did
-    /// what it was asked to; `what` says what that was.
+    /// Calls a library in this session. `call` returns the library's status code, and `what` is what the
+    /// library is to do, for messages.
     ///
     /// # Errors
-    /// What went wrong in the functions that the library called, or that it failed for a reason of
-    /// its own.
+    /// The first error of the functions that the library called, or a failure of the library itself.
     pub(crate) fn call(&self, what: &str, call: impl FnOnce() -> i32) -> Result<()> {
         self.failure.take();
-        self.doomed.set(false);
+        self.must_fail.set(false);
         let status = {
-            let _current = Current::set(self);
+            let _current = CurrentSession::set(self);
             call()
         };
         let failure = self.failure.take();
         match (status, failure) {
-            // What the library got over is no error.
-            (0, _) if !self.doomed.get() => Ok(()),
+            // An error that the library has handled is none.
+            (0, _) if !self.must_fail.get() => Ok(()),
             (_, Some(failure)) => Err(Error::new(
                 failure.kind(),
                 format!(
@@ -126,10 +133,40 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// Does something with the work of this call. A graph cannot hold it: the work would be that of whoever
-    /// records it.
+    /// Ends the session's work, if there was any.
+    pub(crate) fn finish(self) -> Result<()> {
+        match self.work.take() {
+            // Its event is dropped: the pool and the core have their own.
+            Some(work) => work.finish().map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Begins a run. If it is captured, an operation that a graph cannot hold is an error.
+    pub(crate) fn begin_run(&self, trace: AllocationTrace, capturing: bool) {
+        *self.trace.borrow_mut() = trace;
+        self.not_capturable.set(None);
+        self.capturing.set(capturing);
+    }
+
+    /// Ends a run, and drops its outputs.
+    pub(crate) fn end_run(&self, outputs: Vec<Tensor>) -> RunOutcome {
+        {
+            // Their memory is freed as part of the run.
+            let _current = CurrentSession::set(self);
+            drop(outputs);
+        }
+        self.capturing.set(false);
+        RunOutcome {
+            not_capturable: self.not_capturable.take(),
+            ..self.trace.take().end()
+        }
+    }
+
+    /// Runs a function with the session's work. It is not capturable: a graph would repeat the work of
+    /// the capturing call.
     pub(crate) fn with_work<T>(&self, f: impl FnOnce(&mut Work<'c>) -> Result<T>) -> Result<T> {
-        self.not_in_graphs("work on buffers")?;
+        self.not_capturable("work on buffers")?;
         self.in_work(f)
     }
 
@@ -141,126 +178,104 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// Ends the work of this call, if there was any.
-    pub(crate) fn finish(self) -> Result<()> {
-        match self.work.take() {
-            // What it stands for, the pool and the core know.
-            Some(work) => work.finish().map(drop),
-            None => Ok(()),
-        }
-    }
-
-    /// Keeps what went wrong, if nothing has before.
-    pub(super) fn fail(&self, error: Error) {
-        self.failure.borrow_mut().get_or_insert(error);
-    }
-
-    /// Says a stream where nothing ever is, for a library's first run.
+    /// Sets an idle stream, for a library's first run.
     ///
-    /// In its first run a library computes constants from others, and waits for that on the host, with
-    /// an event: also if there is nothing to compute. The event would stand for what others have
-    /// enqueued before. It is enough if it stands for what the library has, which is nothing yet.
-    pub(crate) fn nothing_yet(&self, idle: &Stream) -> Result<()> {
+    /// In its first run a library folds constants and waits for that on the host, with an event on the
+    /// call's stream, even if there are none to fold. Such an event would wait for all earlier work on the
+    /// stream. As long as the library itself has enqueued nothing, it is recorded on the idle stream
+    /// instead.
+    pub(crate) fn set_idle_stream(&self, idle: &Stream) -> Result<()> {
         self.idle.set(Some(idle.raw()?));
         Ok(())
     }
 
-    /// The library enqueues something.
-    pub(super) fn enqueues(&self) {
+    /// Notes that the library has enqueued work.
+    pub(super) fn mark_enqueued(&self) {
         self.idle.set(None);
     }
 
-    /// Where an event is recorded that a library records on a stream.
-    pub(super) fn recorded_on(&self, stream: *mut c_void) -> *mut c_void {
+    /// The stream for an event that the library records on `stream`.
+    pub(super) fn event_stream(&self, stream: *mut c_void) -> *mut c_void {
         self.idle.get().unwrap_or(stream)
     }
 
-    /// Makes the call fail, even if the library gets over it.
-    pub(super) fn doom(&self) {
-        self.doomed.set(true);
+    /// Stores an error, unless there was an earlier one.
+    pub(super) fn fail(&self, error: Error) {
+        self.failure.borrow_mut().get_or_insert(error);
     }
 
-    /// Begins a run. If it is recorded, what it enqueues becomes a part of a graph, and what a graph cannot
-    /// hold fails.
-    pub(crate) fn begin_run(&self, course: Course, records: bool) {
-        *self.course.borrow_mut() = course;
-        self.not_in_graphs.set(None);
-        self.records.set(records);
+    /// Makes the call fail, even if the library returns success.
+    pub(super) fn fail_always(&self) {
+        self.must_fail.set(true);
     }
 
-    /// Ends a run, in which the library was given `outputs` back.
-    pub(crate) fn end_run(&self, outputs: Vec<Tensor>) -> Ran {
-        {
-            // They are freed as what the library frees.
-            let _current = Current::set(self);
-            drop(outputs);
-        }
-        self.records.set(false);
-        Ran {
-            not_in_graphs: self.not_in_graphs.take(),
-            ..self.course.take().end()
-        }
-    }
-
-    /// Takes note that the library is about to do something that a graph cannot hold, since it would not
-    /// be done when that is launched, or would depend on what was there when it was recorded.
+    /// Notes an operation that a graph cannot hold: a launch of the graph would not repeat it, or would
+    /// use values of the time of the capture.
     ///
     /// # Errors
-    /// If it is being recorded.
-    pub(super) fn not_in_graphs(&self, what: &'static str) -> Result<()> {
-        if self.not_in_graphs.get().is_none() {
-            self.not_in_graphs.set(Some(what));
+    /// If the run is captured.
+    pub(super) fn not_capturable(&self, operation: &'static str) -> Result<()> {
+        if self.not_capturable.get().is_none() {
+            self.not_capturable.set(Some(operation));
         }
         ensure!(
-            !self.records.get(),
+            !self.capturing.get(),
             Unsupported,
-            "`{what}` cannot be a part of a graph"
+            "`{operation}` cannot be a part of a graph"
         );
         Ok(())
     }
 
-    /// Whether something may be enqueued on a stream: if it is not the call's, only where nothing is
-    /// recorded, since it would run at once.
-    pub(super) fn may_enqueue_on(&self, stream: *mut c_void, what: &'static str) -> bool {
-        stream == self.raw_stream || self.may_do(what)
-    }
-
-    /// As [`Session::not_in_graphs`], where that cannot be an error of the library's: it is the call's.
-    pub(super) fn may_do(&self, what: &'static str) -> bool {
-        let done = self.not_in_graphs(what);
-        let may = done.is_ok();
-        if let Err(error) = done {
+    /// Notes an operation as [`Session::not_capturable`] does, for functions whose failure the library might
+    /// ignore. Returns false if the operation must not be done; the call fails then in any case.
+    pub(super) fn allows(&self, operation: &'static str) -> bool {
+        let allowed = self.not_capturable(operation);
+        let is_allowed = allowed.is_ok();
+        if let Err(error) = allowed {
             self.fail(error);
-            self.doom();
+            self.fail_always();
         }
-        may
+        is_allowed
     }
 
-    /// Whether what the library enqueues becomes a part of a graph of ours.
-    pub(super) fn records(&self) -> bool {
-        self.records.get()
+    /// Returns true if an operation may be enqueued on a stream. Only the call's stream is captured; work
+    /// on another one would run at once.
+    pub(super) fn allows_stream(&self, stream: *mut c_void, operation: &'static str) -> bool {
+        stream == self.raw_stream || self.allows(operation)
     }
 
-    /// Memory of the device, for this call and what follows on its stream.
+    /// True if the current run is captured into a graph.
+    pub(super) fn is_capturing(&self) -> bool {
+        self.capturing.get()
+    }
+
+    /// Waits on the host for the stream.
+    pub(super) fn wait(&self) -> Result<()> {
+        self.not_capturable("a wait on the host")?;
+        self.stream.synchronize()
+    }
+
+    /// Allocates device memory for the library, where the run's plan places it.
     pub(super) fn allocate(&self, bytes: u64) -> Result<Storage> {
-        let (number, place) = self.course.borrow_mut().allocate(bytes);
-        let mut storage = match place {
+        let (number, address) = self.trace.borrow_mut().allocate(bytes);
+        let mut storage = match address {
             Some(address) => {
-                let device = Where::Device(self.device.ordinal());
-                Storage::lent(address, bytes, device)
+                let device = Location::Device(self.device.ordinal());
+                Storage::borrowed(address, bytes, device)
             }
-            None => self.allocate_plain(bytes)?,
+            None => self.allocate_from_pool(bytes)?,
         };
         storage.allocation = Some(Allocation {
             session: self.number,
             number,
+            freed,
         });
         Ok(storage)
     }
 
-    /// The same, of the pool in any case.
-    pub(super) fn allocate_plain(&self, bytes: u64) -> Result<Storage> {
-        if self.records.get() {
+    /// Allocates device memory from the pool. It is no part of the allocation trace.
+    pub(super) fn allocate_from_pool(&self, bytes: u64) -> Result<Storage> {
+        if self.capturing.get() {
             bail!(
                 Unsupported,
                 "{bytes} bytes that the run before has not allocated cannot be a part of a graph"
@@ -268,37 +283,48 @@ impl<'c> Session<'c> {
         }
         let len = usize::try_from(bytes.max(1)).unwrap_or(usize::MAX);
         let buffer = self.in_work(|work| work.allocate(self.pool, len))?;
-        Ok(Storage::of_device(buffer, self.device.ordinal()))
+        Ok(Storage::of_device(buffer, self.device.ordinal(), release))
     }
 
-    /// Waits on the host for all that is on the stream.
-    pub(super) fn wait(&self) -> Result<()> {
-        self.not_in_graphs("a wait on the host")?;
-        self.stream.synchronize()
+    /// A new tensor with undefined values.
+    pub(super) fn empty_tensor(
+        &self,
+        sizes: &[i64],
+        strides: &[i64],
+        dtype: DType,
+        location: Location,
+    ) -> Result<Tensor> {
+        let bytes = extent(sizes, strides, dtype)?;
+        let storage = match location {
+            Location::Host => Storage::of_host(bytes)?,
+            Location::Device(_) => self.allocate(bytes)?,
+        };
+        Tensor::new(Arc::new(storage), dtype, sizes, strides, 0)
     }
 
-    /// Gives the tensors that a library makes over memory of its own meanwhile.
-    pub(super) fn watch_tensors<T>(&self, f: impl FnOnce() -> T) -> (T, Vec<Tensor>) {
-        *self.watched.borrow_mut() = Some(Vec::new());
+    /// Runs a function. Returns its result, and the tensors that the library has made over its own memory
+    /// meanwhile.
+    pub(super) fn collect_tensors<T>(&self, f: impl FnOnce() -> T) -> (T, Vec<Tensor>) {
+        *self.collected.borrow_mut() = Some(Vec::new());
         let result = f();
-        (result, self.watched.take().unwrap_or_default())
+        (result, self.collected.take().unwrap_or_default())
     }
 
-    /// A library has made a tensor over memory of its own.
-    pub(super) fn note(&self, tensor: &Tensor) {
-        if let Some(watched) = &mut *self.watched.borrow_mut() {
-            watched.push(tensor.clone());
+    /// Notes a tensor that the library has made over its own memory.
+    pub(super) fn note_tensor(&self, tensor: &Tensor) {
+        if let Some(collected) = &mut *self.collected.borrow_mut() {
+            collected.push(tensor.clone());
         }
     }
 }
 
-/// While it lives, a session is this thread's.
-struct Current<'s> {
+/// A guard. While it lives, its session is the thread's current one.
+struct CurrentSession<'s> {
     before: *const Session<'static>,
     _session: PhantomData<&'s ()>,
 }
 
-impl<'s> Current<'s> {
+impl<'s> CurrentSession<'s> {
     fn set(session: &'s Session<'_>) -> Self {
         let session: *const Session<'_> = session;
         Self {
@@ -308,26 +334,30 @@ impl<'s> Current<'s> {
     }
 }
 
-impl Drop for Current<'_> {
+impl Drop for CurrentSession<'_> {
     fn drop(&mut self) {
         CURRENT.set(self.before);
     }
 }
 
-/// Does something with the session of this thread, if a library is being called.
-pub(crate) fn with<T>(f: impl FnOnce(&Session<'_>) -> T) -> Option<T> {
+/// Runs a function with the thread's current session; `None` if no library is being called.
+pub(crate) fn with_current<T>(f: impl FnOnce(&Session<'_>) -> T) -> Option<T> {
     let session = CURRENT.get();
-    // SAFETY: the pointer is null, or was set by a `Current` that lives further up this thread's
+    // SAFETY: the pointer is null, or was set by a `CurrentSession` that lives further up this thread's
     // stack and borrows the session, which is not moved or changed but through cells meanwhile. The
     // function sees it for any lifetime, so that it can keep nothing of it.
     let session = unsafe { session.as_ref() }?;
     Some(f(session))
 }
 
-/// Does something for a library that calls. An error is kept, and what the library gets is 1; so is a
-/// panic, which must not go on into C.
-pub(crate) fn answer(name: &str, f: impl FnOnce(&Session<'_>) -> Result<()>) -> i32 {
-    let done = with(|session| {
+/// The body of a function of PyTorch's C interface. An error or a panic becomes the call's error, and the
+/// library gets 1.
+pub(crate) fn torch_function(
+    name: &str,
+    f: impl FnOnce(&Session<'_>) -> Result<()>,
+) -> AotiTorchError {
+    let code = with_current(|session| {
+        // A panic must not unwind into C.
         let result = catch_unwind(AssertUnwindSafe(|| f(session)));
         match result {
             Ok(Ok(())) => 0,
@@ -345,28 +375,29 @@ pub(crate) fn answer(name: &str, f: impl FnOnce(&Session<'_>) -> Result<()>) -> 
             }
         }
     });
-    done.unwrap_or_else(|| {
+    code.unwrap_or_else(|| {
         tracing::warn!("a compiled library called `{name}` when nobody had called it");
         1
     })
 }
 
-/// Takes note that something was freed that a library has allocated.
-pub(super) fn freed(allocation: Allocation) {
-    with(|session| {
+/// Adds the free of a library's allocation to the trace of its session, if that is the current one.
+fn freed(allocation: Allocation) {
+    with_current(|session| {
         if session.number == allocation.session
-            && let Ok(mut course) = session.course.try_borrow_mut()
+            && let Ok(mut trace) = session.trace.try_borrow_mut()
         {
-            course.free(allocation.number);
+            trace.free(allocation.number);
         }
     });
 }
 
-/// Gives memory back: to the pool at once, if the call that goes on is the last to use it.
-pub(crate) fn release(buffer: DeviceBuffer) {
+/// Frees a buffer. In a current session with work the pool has it again at once: that work is the last to
+/// use it.
+fn release(buffer: DeviceBuffer) {
     let mut buffer = Some(buffer);
-    with(|session| {
-        // Somebody holds the work if this is within it.
+    with_current(|session| {
+        // The work is borrowed if this is called within it.
         if let Ok(mut work) = session.work.try_borrow_mut()
             && let Some(work) = &mut *work
             && let Some(buffer) = buffer.take()

@@ -1,15 +1,12 @@
-//! Tensors as libraries see them: handles that nobody but this crate looks into.
+//! Tensors of libraries.
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
 
 use thalweg_core::{DType, Result, bail, ensure};
 use thalweg_cuda::{DeviceBuffer, PinnedBuffer};
-use thalweg_format::ScalarType;
 
-use super::session;
-
-/// A tensor: a view of a storage. Sizes, strides and the offset count elements.
+/// A tensor: a strided view of a storage. Sizes, strides and the offset count elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Tensor {
     pub(crate) storage: Arc<Storage>,
@@ -19,90 +16,101 @@ pub(crate) struct Tensor {
     pub(crate) offset: i64,
 }
 
-/// Memory that tensors share. The last one that goes frees it, if it is to be freed.
+/// Memory that tensors share. It is freed with its last tensor, unless it is borrowed.
 #[derive(Debug)]
 pub(crate) struct Storage {
     pub(crate) address: u64,
     pub(crate) bytes: u64,
-    pub(crate) on: Where,
-    /// Which allocation it is of those that a library has made, if it is one.
+    pub(crate) location: Location,
+    /// The allocation of a library that this is, if it is one.
     pub(crate) allocation: Option<Allocation>,
     owner: Owner,
 }
 
-/// An allocation of a library: in which session, and which of that session's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An allocation of a library.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Allocation {
+    /// The session that the library was called in.
     pub(crate) session: u64,
+    /// The number among the session's allocations.
     pub(crate) number: usize,
+    /// The function that is called when the storage is dropped.
+    pub(crate) freed: fn(Self),
 }
 
-/// Where memory is.
+/// The location of memory: the host or a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Where {
+pub(crate) enum Location {
     Host,
-    /// On the device of this number.
+    /// The device of this ordinal.
     Device(i32),
 }
 
-/// What frees a storage's memory.
+/// The owner of a storage's memory.
 enum Owner {
-    /// Somebody else.
+    /// Somebody else, who frees it.
     Lender,
-    Device(Option<DeviceBuffer>),
+    Device {
+        buffer: Option<DeviceBuffer>,
+        /// The function that takes the buffer when the storage is dropped.
+        release: fn(DeviceBuffer),
+    },
     Host(#[allow(dead_code, reason = "kept to be dropped")] HostMemory),
     Pinned(#[allow(dead_code, reason = "kept to be dropped")] PinnedBuffer),
 }
 
-/// Memory of the host, aligned as PyTorch aligns it.
-struct HostMemory(Vec<Line>);
+/// Host memory with PyTorch's alignment.
+struct HostMemory(Vec<CacheLine>);
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line(#[allow(dead_code, reason = "bytes are reached by their address")] [u8; 64]);
+struct CacheLine(#[allow(dead_code, reason = "bytes are reached by their address")] [u8; 64]);
 
 impl Storage {
-    /// Memory that somebody else frees.
-    pub(crate) fn lent(address: u64, bytes: u64, on: Where) -> Self {
+    /// Borrowed memory, which somebody else frees.
+    pub(crate) fn borrowed(address: u64, bytes: u64, location: Location) -> Self {
         Self {
             address,
             bytes,
-            on,
+            location,
             allocation: None,
             owner: Owner::Lender,
         }
     }
 
-    /// Memory of a device.
-    pub(crate) fn of_device(buffer: DeviceBuffer, device: i32) -> Self {
+    /// Memory of a device. `release` takes it back when the storage is dropped.
+    pub(crate) fn of_device(buffer: DeviceBuffer, device: i32, release: fn(DeviceBuffer)) -> Self {
         Self {
             address: buffer.address(),
             bytes: buffer.len() as u64,
-            on: Where::Device(device),
+            location: Location::Device(device),
             allocation: None,
-            owner: Owner::Device(Some(buffer)),
+            owner: Owner::Device {
+                buffer: Some(buffer),
+                release,
+            },
         }
     }
 
-    /// Memory of the host, which starts as zeros.
+    /// Host memory, filled with zeros.
     pub(crate) fn of_host(bytes: u64) -> Result<Self> {
         let mut lines = Vec::new();
         let count = usize::try_from(bytes.div_ceil(64)).unwrap_or(usize::MAX);
         if lines.try_reserve_exact(count).is_err() {
             bail!(OutOfMemory, "no {bytes} bytes for a tensor on the host");
         }
-        lines.resize(count, Line([0; 64]));
+        lines.resize(count, CacheLine([0; 64]));
         let address = lines.as_mut_ptr().expose_provenance() as u64;
         Ok(Self {
             address,
             bytes,
-            on: Where::Host,
+            location: Location::Host,
             allocation: None,
             owner: Owner::Host(HostMemory(lines)),
         })
     }
 
-    /// Memory of the host, with these bytes.
+    /// Host memory with these bytes.
     pub(crate) fn copied(bytes: &[u8]) -> Result<Self> {
         let mut storage = Self::of_host(bytes.len() as u64)?;
         if let Owner::Host(memory) = &mut storage.owner {
@@ -115,20 +123,20 @@ impl Storage {
         Ok(storage)
     }
 
-    /// The buffer, if it is one of a device.
+    /// The device buffer that the storage owns, if it does.
     pub(super) fn buffer(&self) -> Option<&DeviceBuffer> {
         match &self.owner {
-            Owner::Device(buffer) => buffer.as_ref(),
+            Owner::Device { buffer, .. } => buffer.as_ref(),
             _ => None,
         }
     }
 
-    /// Memory of the host that devices reach.
+    /// Pinned host memory.
     pub(crate) fn of_pinned(buffer: PinnedBuffer) -> Self {
         Self {
             address: buffer.address(),
             bytes: buffer.len() as u64,
-            on: Where::Host,
+            location: Location::Host,
             allocation: None,
             owner: Owner::Pinned(buffer),
         }
@@ -138,12 +146,12 @@ impl Storage {
 impl Drop for Storage {
     fn drop(&mut self) {
         if let Some(allocation) = self.allocation {
-            session::freed(allocation);
+            (allocation.freed)(allocation);
         }
-        if let Owner::Device(buffer) = &mut self.owner
+        if let Owner::Device { buffer, release } = &mut self.owner
             && let Some(buffer) = buffer.take()
         {
-            session::release(buffer);
+            release(buffer);
         }
     }
 }
@@ -152,7 +160,7 @@ impl Tensor {
     /// A view of a storage.
     ///
     /// # Errors
-    /// If it would reach beyond the storage's bytes.
+    /// If it extends beyond the storage.
     pub(crate) fn new(
         storage: Arc<Storage>,
         dtype: DType,
@@ -160,13 +168,13 @@ impl Tensor {
         strides: &[i64],
         offset: i64,
     ) -> Result<Self> {
-        let reach = reach(sizes, strides, dtype)?;
+        let extent = extent(sizes, strides, dtype)?;
         let start = u64::try_from(offset)
             .ok()
             .and_then(|offset| offset.checked_mul(dtype.size() as u64));
-        let end = start.and_then(|start| start.checked_add(reach));
+        let end = start.and_then(|start| start.checked_add(extent));
         ensure!(
-            end.is_some_and(|end| reach == 0 || end <= storage.bytes),
+            end.is_some_and(|end| extent == 0 || end <= storage.bytes),
             Delegate,
             "a tensor of {dtype}, sizes {sizes:?}, strides {strides:?}, from element {offset} on does \
              not lie within {} bytes",
@@ -181,7 +189,7 @@ impl Tensor {
         })
     }
 
-    /// The same tensor of another storage, which is as large.
+    /// This view, of another storage of the same size.
     pub(crate) fn in_storage(&self, storage: Arc<Storage>) -> Self {
         Self {
             storage,
@@ -189,33 +197,39 @@ impl Tensor {
         }
     }
 
-    /// Where its first element is.
+    /// The address of the first element.
     pub(crate) fn address(&self) -> u64 {
         let offset = self.offset as u64 * self.dtype.size() as u64;
         self.storage.address.wrapping_add(offset)
     }
 
-    /// How many elements it has.
+    /// The address of the first element, and the location of the memory.
+    pub(crate) fn start(&self) -> (u64, Location) {
+        (self.address(), self.storage.location)
+    }
+
+    /// The number of elements.
     pub(crate) fn count(&self) -> i64 {
         self.sizes.iter().product()
     }
 
-    /// How many bytes lie between the first byte of its first element and the last byte of its last,
-    /// all included.
-    pub(crate) fn reach(&self) -> u64 {
-        reach(&self.sizes, &self.strides, self.dtype).unwrap_or(0)
+    /// The extent in memory: the number of bytes from the first byte of the first element through the
+    /// last byte of the last.
+    pub(crate) fn extent(&self) -> u64 {
+        extent(&self.sizes, &self.strides, self.dtype).unwrap_or(0)
     }
 
-    /// Whether its elements lie as strides say; those of dimensions with one element say nothing.
-    pub(crate) fn lies_by(&self, strides: &[i64]) -> bool {
+    /// True if the elements are where these strides would have them. Strides of dimensions of size 1 do
+    /// not matter.
+    pub(crate) fn has_strides(&self, strides: &[i64]) -> bool {
         let mut dimensions = self.sizes.iter().zip(self.strides.iter().zip(strides));
         self.strides.len() == strides.len()
             && (self.count() == 0
                 || dimensions.all(|(&size, (own, other))| size == 1 || own == other))
     }
 
-    /// Whether its elements lie one after another, without gaps, in the order of its dimensions.
-    pub(crate) fn is_row_major(&self) -> bool {
+    /// True if the tensor is contiguous in row-major order.
+    pub(crate) fn is_contiguous(&self) -> bool {
         let mut next = 1;
         let mut dimensions = self.sizes.iter().zip(&self.strides).rev();
         self.count() == 0
@@ -227,8 +241,8 @@ impl Tensor {
     }
 }
 
-/// The strides of a tensor whose elements lie in the order of its dimensions.
-pub(crate) fn row_major_strides(sizes: &[i64]) -> Vec<i64> {
+/// The strides of a contiguous tensor.
+pub(crate) fn contiguous_strides(sizes: &[i64]) -> Vec<i64> {
     let mut strides = vec![1i64; sizes.len()];
     for index in (1..sizes.len()).rev() {
         strides[index - 1] = strides[index].saturating_mul(sizes[index].max(1));
@@ -236,8 +250,8 @@ pub(crate) fn row_major_strides(sizes: &[i64]) -> Vec<i64> {
     strides
 }
 
-/// How many bytes a tensor reaches over.
-pub(crate) fn reach(sizes: &[i64], strides: &[i64], dtype: DType) -> Result<u64> {
+/// The extent of a tensor in memory, in bytes.
+pub(crate) fn extent(sizes: &[i64], strides: &[i64], dtype: DType) -> Result<u64> {
     let elements = || {
         if sizes.len() != strides.len() {
             return None;
@@ -251,7 +265,7 @@ pub(crate) fn reach(sizes: &[i64], strides: &[i64], dtype: DType) -> Result<u64>
         }
         let elements = if empty { 0 } else { last.checked_add(1)? };
         let bytes = elements.checked_mul(dtype.size() as u64)?;
-        // More than this no machine has, and sums of such sizes are still sizes.
+        // More than any machine has; sums of a few such sizes do not overflow.
         (bytes <= u64::MAX >> 2).then_some(bytes)
     };
     match elements() {
@@ -263,47 +277,11 @@ pub(crate) fn reach(sizes: &[i64], strides: &[i64], dtype: DType) -> Result<u64>
     }
 }
 
-/// The type that PyTorch's number means.
-pub(crate) fn dtype(code: i32) -> Result<DType> {
-    let scalar_type = i8::try_from(code).ok().and_then(ScalarType::from_code);
-    match scalar_type.and_then(DType::from_scalar_type) {
-        Some(dtype) => Ok(dtype),
-        None => bail!(Unsupported, "the element type {code} is none that is known"),
-    }
-}
-
-/// PyTorch's number of a type.
-pub(crate) fn code(dtype: DType) -> i32 {
-    match dtype {
-        DType::U8 => 0,
-        DType::I8 => 1,
-        DType::I16 => 2,
-        DType::I32 => 3,
-        DType::I64 => 4,
-        DType::F16 => 5,
-        DType::F32 => 6,
-        DType::F64 => 7,
-        DType::ComplexF16 => 8,
-        DType::ComplexF32 => 9,
-        DType::ComplexF64 => 10,
-        DType::Bool => 11,
-        DType::BF16 => 15,
-        DType::F8E5M2 => 23,
-        DType::F8E4M3Fn => 24,
-        DType::F8E5M2Fnuz => 25,
-        DType::F8E4M3Fnuz => 26,
-        DType::U16 => 27,
-        DType::U32 => 28,
-        DType::U64 => 29,
-        _ => -1,
-    }
-}
-
 impl std::fmt::Debug for Owner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Lender => "lent",
-            Self::Device(_) => "device memory",
+            Self::Device { .. } => "device memory",
             Self::Host(_) => "host memory",
             Self::Pinned(_) => "pinned memory",
         })
@@ -315,13 +293,13 @@ mod tests {
     use super::*;
 
     fn tensor(bytes: u64, sizes: &[i64], strides: &[i64], offset: i64) -> Result<Tensor> {
-        let storage = Arc::new(Storage::lent(0x1000, bytes, Where::Host));
+        let storage = Arc::new(Storage::borrowed(0x1000, bytes, Location::Host));
         Tensor::new(storage, DType::F32, sizes, strides, offset)
     }
 
     #[test]
     fn a_tensor_lies_within_its_storage() {
-        assert_eq!(tensor(24, &[2, 3], &[3, 1], 0).unwrap().reach(), 24);
+        assert_eq!(tensor(24, &[2, 3], &[3, 1], 0).unwrap().extent(), 24);
         assert_eq!(tensor(24, &[2, 2], &[3, 1], 1).unwrap().address(), 0x1004);
         tensor(0, &[0, 3], &[3, 1], 0).unwrap();
         tensor(4, &[], &[], 0).unwrap();
@@ -339,41 +317,29 @@ mod tests {
     }
 
     #[test]
-    fn row_major_tensors_have_no_gaps() {
-        assert_eq!(row_major_strides(&[2, 3, 4]), [12, 4, 1]);
-        assert_eq!(row_major_strides(&[2, 0, 4]), [4, 4, 1]);
-        assert!(row_major_strides(&[]).is_empty());
+    fn contiguous_tensors_have_no_gaps() {
+        assert_eq!(contiguous_strides(&[2, 3, 4]), [12, 4, 1]);
+        assert_eq!(contiguous_strides(&[2, 0, 4]), [4, 4, 1]);
+        assert!(contiguous_strides(&[]).is_empty());
         assert!(
             tensor(96, &[2, 3, 4], &[12, 4, 1], 0)
                 .unwrap()
-                .is_row_major()
+                .is_contiguous()
         );
         assert!(
             tensor(96, &[1, 3, 4], &[99, 4, 1], 0)
                 .unwrap()
-                .is_row_major()
+                .is_contiguous()
         );
-        assert!(!tensor(96, &[3, 2], &[1, 3], 0).unwrap().is_row_major());
-        assert!(!tensor(96, &[2, 2], &[3, 1], 0).unwrap().is_row_major());
-    }
-
-    #[test]
-    fn element_types_have_pytorchs_numbers() {
-        for scalar_type in (0..=i8::MAX).filter_map(ScalarType::from_code) {
-            if let Some(dtype) = DType::from_scalar_type(scalar_type) {
-                assert_eq!(code(dtype), scalar_type as i32);
-                assert_eq!(super::dtype(scalar_type as i32).unwrap(), dtype);
-            }
-        }
-        dtype(12).unwrap_err();
-        dtype(1000).unwrap_err();
+        assert!(!tensor(96, &[3, 2], &[1, 3], 0).unwrap().is_contiguous());
+        assert!(!tensor(96, &[2, 2], &[3, 1], 0).unwrap().is_contiguous());
     }
 
     #[test]
     fn memory_of_the_host_is_aligned_and_zero() {
         let storage = Storage::of_host(100).unwrap();
         assert_eq!(storage.address % 64, 0);
-        assert_eq!((storage.bytes, storage.on), (100, Where::Host));
+        assert_eq!((storage.bytes, storage.location), (100, Location::Host));
         Storage::of_host(u64::MAX).unwrap_err();
     }
 }

@@ -1,4 +1,4 @@
-//! What a library imports, and who gives it: Thalweg, the system, or nobody.
+//! Resolution of a library's imports: by Thalweg, by the system, or not at all.
 #![forbid(unsafe_code)]
 
 use std::ffi::CString;
@@ -6,12 +6,12 @@ use std::sync::OnceLock;
 
 use thalweg_core::{Result, bail, ensure};
 
-use super::dynamic::Opened;
 use super::image::Import;
-use super::provider::{Export, Provided};
+use super::provider::{Definition, Export};
+use super::shared_object::SharedObject;
 
-/// The libraries that are the system's to give. Whatever else a library says that it needs (the
-/// driver, CUDA's runtime, PyTorch) is not looked for: Thalweg gives what is imported from it.
+/// The libraries of the system that a library may use. Other needed libraries (the driver, CUDA's runtime,
+/// PyTorch) are not opened: Thalweg defines what is imported from them.
 const SYSTEM: [&str; 9] = [
     "libc.so.6",
     "libm.so.6",
@@ -24,24 +24,23 @@ const SYSTEM: [&str; 9] = [
     "ld-linux-aarch64.so.1",
 ];
 
-/// Whether a library is one of the system.
+/// True for a library of the system.
 pub(crate) fn is_of_system(library: &str) -> bool {
     SYSTEM.contains(&library)
 }
 
-/// Finds what a library imports: first among what Thalweg `provides`, then in those libraries of the
-/// system that it needs.
+/// Resolves the imports of a library: first by `define`, then in the libraries of the system that it needs.
 ///
-/// What comes back is what the provider has to export. Besides what Thalweg provides that is what
-/// the system has otherwise than the library asks for it: in another version, or under another name.
+/// Returns the exports of the library's provider: the symbols that `define` has, and those that the system
+/// has in another version or under another name.
 ///
 /// # Errors
-/// [`ErrorKind::Missing`](thalweg_core::ErrorKind::Missing), with the names of all that nobody has.
+/// [`ErrorKind::Missing`](thalweg_core::ErrorKind::Missing), with the names of all unresolved symbols.
 pub(crate) fn resolve(
     imports: &[Import],
     needed: &[&str],
     system: &System,
-    provides: impl Fn(&str) -> Option<Provided>,
+    define: impl Fn(&str) -> Option<Definition>,
 ) -> Result<Vec<Export>> {
     let system = system.open(needed)?;
     let mut exports = Vec::new();
@@ -53,18 +52,18 @@ pub(crate) fn resolve(
             "the library imports a symbol that is called `{}`",
             import.name.escape_debug()
         );
-        let found = match provides(&import.name) {
-            Some(provided) => Found::Otherwise(provided),
+        let found = match define(&import.name) {
+            Some(definition) => Resolution::Provided(definition),
             None => system.find(import),
         };
         match found {
-            Found::AsAsked => {}
-            Found::Otherwise(what) => exports.push(Export {
+            Resolution::System => {}
+            Resolution::Provided(definition) => exports.push(Export {
                 name: import.name.clone(),
-                what,
+                definition,
             }),
-            Found::Nowhere if import.weak => {}
-            Found::Nowhere => missing.push(match &import.version {
+            Resolution::Missing if import.weak => {}
+            Resolution::Missing => missing.push(match &import.version {
                 Some((version, library)) => format!("{} ({version} of {library})", import.name),
                 None => import.name.clone(),
             }),
@@ -81,50 +80,53 @@ pub(crate) fn resolve(
     Ok(exports)
 }
 
-enum Found {
-    AsAsked,
-    Otherwise(Provided),
-    Nowhere,
+/// The resolution of one import.
+enum Resolution {
+    /// The system's loader finds the symbol.
+    System,
+    /// The provider exports this definition.
+    Provided(Definition),
+    Missing,
 }
 
-/// The system's libraries, each opened when a library first needs it, and open from then on: most
-/// libraries need the same, and it takes the system as long to open them as to open the library.
+/// The system's libraries. Each is opened on first use and stays open: most libraries need the same ones, and
+/// to open them takes as long as to open the library.
 #[derive(Default)]
-pub(crate) struct System([OnceLock<Opened>; SYSTEM.len()]);
+pub(crate) struct System([OnceLock<SharedObject>; SYSTEM.len()]);
 
-/// Those that a library needs.
-struct Needed<'s>(Vec<(&'static str, &'s Opened)>);
+/// The libraries of the system that a library needs.
+struct NeededLibraries<'s>(Vec<(&'static str, &'s SharedObject)>);
 
 impl System {
-    fn open(&self, needed: &[&str]) -> Result<Needed<'_>> {
+    fn open(&self, needed: &[&str]) -> Result<NeededLibraries<'_>> {
         let mut opened = Vec::new();
-        for (&name, place) in SYSTEM.iter().zip(&self.0) {
+        for (&name, slot) in SYSTEM.iter().zip(&self.0) {
             if !needed.contains(&name) {
                 continue;
             }
-            let library = match place.get() {
+            let library = match slot.get() {
                 Some(library) => library,
-                None => match Opened::system(name) {
-                    Ok(library) => place.get_or_init(|| library),
+                None => match SharedObject::system(name) {
+                    Ok(library) => slot.get_or_init(|| library),
                     Err(error) => bail!(Missing, "the library needs `{name}`, and {error}"),
                 },
             };
             opened.push((name, library));
         }
-        Ok(Needed(opened))
+        Ok(NeededLibraries(opened))
     }
 }
 
-impl Needed<'_> {
-    fn find(&self, import: &Import) -> Found {
+impl NeededLibraries<'_> {
+    fn find(&self, import: &Import) -> Resolution {
         let Ok(name) = CString::new(&*import.name) else {
-            return Found::Nowhere;
+            return Resolution::Missing;
         };
         let find = |name: &CString| {
             let mut libraries = self.0.iter();
             libraries.find_map(|(_, library)| library.symbol(name, None))
         };
-        let as_asked = match &import.version {
+        let exact = match &import.version {
             Some((version, library)) => {
                 let version = CString::new(&**version).ok();
                 let library = self.0.iter().find(|(name, _)| name == library);
@@ -133,36 +135,38 @@ impl Needed<'_> {
             }
             None => find(&name),
         };
-        if as_asked.is_some() {
-            return Found::AsAsked;
+        if exact.is_some() {
+            return Resolution::System;
         }
-        if let Some(data) = data_in_place_of(&import.name) {
-            return Found::Otherwise(Provided::Data(data));
+        if let Some(data) = substitute_data(&import.name) {
+            return Resolution::Provided(Definition::Data(data));
         }
         if import.data {
-            return Found::Nowhere;
+            return Resolution::Missing;
         }
         // Functions that glibc moved between its libraries got a new version, and are the same.
         let other =
-            find(&name).or_else(|| find(&CString::new(function_in_place_of(&import.name)?).ok()?));
+            find(&name).or_else(|| find(&CString::new(substitute_function(&import.name)?).ok()?));
         match other {
-            Some(address) => Found::Otherwise(Provided::Function(address.addr().get() as u64)),
-            None => Found::Nowhere,
+            Some(address) => {
+                Resolution::Provided(Definition::Function(address.addr().get() as u64))
+            }
+            None => Resolution::Missing,
         }
     }
 }
 
-/// A function that does what a newer one does, where a system is too old to have that.
+/// The older equivalent of a function that a system may be too old to have.
 ///
 /// Since glibc 2.38, C23's functions that read numbers have names of their own. They also take
 /// `0b101`, which nothing that AOTInductor writes has in it.
-fn function_in_place_of(name: &str) -> Option<&str> {
+fn substitute_function(name: &str) -> Option<&str> {
     name.strip_prefix("__isoc23_")
 }
 
-/// Data that older systems do not have. `__libc_single_threaded` (glibc 2.32) says whether C++'s
+/// The value of data that older systems do not have. `__libc_single_threaded` (glibc 2.32) says whether C++'s
 /// shared pointers may count without atomic instructions; 0 says that they may not.
-fn data_in_place_of(name: &str) -> Option<&'static [u8]> {
+fn substitute_data(name: &str) -> Option<&'static [u8]> {
     (name == "__libc_single_threaded").then_some(&[0])
 }
 
@@ -183,7 +187,7 @@ mod tests {
 
     fn find(imports: &[Import]) -> Result<Vec<Export>> {
         resolve(imports, &NEEDED, &System::default(), |name| {
-            (name == "cudaMalloc").then_some(Provided::Function(7))
+            (name == "cudaMalloc").then_some(Definition::Function(7))
         })
     }
 
@@ -193,7 +197,7 @@ mod tests {
         let exports = find(&[malloc, import("cudaMalloc", None)]).unwrap();
         assert_eq!(exports.len(), 1);
         assert_eq!(exports[0].name, "cudaMalloc");
-        assert_eq!(exports[0].what, Provided::Function(7));
+        assert_eq!(exports[0].definition, Definition::Function(7));
     }
 
     #[test]
@@ -203,7 +207,7 @@ mod tests {
             match name {
                 "__isoc23_no_such" => assert!(exports.is_err()),
                 _ => match exports.unwrap()[..] {
-                    [ref export] => assert!(matches!(export.what, Provided::Function(1..))),
+                    [ref export] => assert!(matches!(export.definition, Definition::Function(1..))),
                     ref other => panic!("{other:?}"),
                 },
             }
@@ -212,7 +216,10 @@ mod tests {
             data: true,
             ..import("__libc_single_threaded", Some("GLIBC_99.9"))
         };
-        assert_eq!(find(&[single]).unwrap()[0].what, Provided::Data(&[0]));
+        assert_eq!(
+            find(&[single]).unwrap()[0].definition,
+            Definition::Data(&[0])
+        );
     }
 
     #[test]

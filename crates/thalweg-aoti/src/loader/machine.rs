@@ -1,4 +1,4 @@
-//! The machines that libraries are for.
+//! Machine architectures.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use object::elf;
 use thalweg_core::{Result, bail};
 
-/// A machine whose libraries can be loaded.
+/// A machine architecture of libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Machine {
     X86_64,
@@ -14,7 +14,7 @@ pub(crate) enum Machine {
 }
 
 impl Machine {
-    /// The one that this is.
+    /// The machine of this process.
     pub(crate) fn here() -> Result<Self> {
         match std::env::consts::ARCH {
             "x86_64" => Ok(Self::X86_64),
@@ -26,7 +26,7 @@ impl Machine {
         }
     }
 
-    /// Its number in ELF files.
+    /// The machine number of ELF.
     pub(crate) fn elf(self) -> elf::Machine {
         match self {
             Self::X86_64 => elf::EM_X86_64,
@@ -34,7 +34,7 @@ impl Machine {
         }
     }
 
-    /// What an ELF file's number means, for messages.
+    /// The name of an ELF machine number, for messages.
     pub(crate) fn name_of(machine: elf::Machine) -> String {
         match machine {
             elf::EM_X86_64 => Self::X86_64.to_string(),
@@ -43,8 +43,7 @@ impl Machine {
         }
     }
 
-    /// The largest pages that it may have: parts of a file with different rights must be so far
-    /// apart.
+    /// The largest page size, which is the alignment of segments.
     pub(crate) fn largest_page(self) -> usize {
         match self {
             Self::X86_64 => 0x1000,

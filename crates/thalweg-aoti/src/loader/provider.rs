@@ -1,10 +1,10 @@
-//! The shared object that gives a library what it imports, as the bytes of an ELF file.
+//! Providers: shared objects that define the imports of a library, as the bytes of an ELF file.
 //!
-//! It is made for one library, in the process that opens it, so the addresses of what it gives are
-//! simply in it: each function is a jump through a table that nothing can write, and no relocation is
-//! needed. It has three parts, so that no memory is both written and run:
+//! A provider is made for one library, in the process that opens it, so it contains the addresses of the
+//! functions: each of its functions is a jump through a read-only table, and no relocation is needed. It has
+//! three segments, so that no memory is both writable and executable:
 //!
-//! | part | rights | what |
+//! | segment | rights | contents |
 //! |---|---|---|
 //! | first | read | headers, hash table, symbols, strings, the table of addresses |
 //! | second | read, run | one jump per function |
@@ -21,39 +21,38 @@ use thalweg_core::{Result, ensure};
 
 use super::machine::Machine;
 
-/// Something that a library imports, and what it is given for it.
+/// A symbol that a provider exports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Export {
     pub(crate) name: String,
-    pub(crate) what: Provided,
+    pub(crate) definition: Definition,
 }
 
-/// What a library is given for an import.
+/// The definition of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Provided {
+pub(crate) enum Definition {
     /// A function of the process, by its address.
     Function(u64),
-    /// Data of the library's own, which starts as these bytes.
+    /// Writable data with these initial bytes.
     Data(&'static [u8]),
 }
 
-/// The length of a jump: the same on both machines, and a multiple of what they like functions to
-/// start at.
+/// The length of a jump on both machines, which is a multiple of their alignment of functions.
 const JUMP: usize = 16;
 
-/// Sections are not needed to run, but symbols must be in one.
+/// A section index for defined symbols. There are no sections, but a symbol must name one.
 const SOME_SECTION: SymbolSection = SymbolSection(1);
 
-/// Writes the object. `name` is what libraries find it by.
-pub(crate) fn emit(machine: Machine, name: &str, exports: &[Export]) -> Result<Vec<u8>> {
+/// Writes a provider. Libraries find it by `name`.
+pub(crate) fn write_provider(machine: Machine, name: &str, exports: &[Export]) -> Result<Vec<u8>> {
     ensure!(
         exports.len() < (1 << 20),
         Unsupported,
         "a library imports {} symbols",
         exports.len()
     );
-    let layout = Layout::of(machine, name, exports);
-    let mut file = File::default();
+    let layout = FileLayout::of(machine, name, exports);
+    let mut file = FileBuilder::default();
     file.push(bytes_of(&header(machine)));
     for segment in layout.segments() {
         file.push(bytes_of(&segment));
@@ -63,16 +62,16 @@ pub(crate) fn emit(machine: Machine, name: &str, exports: &[Export]) -> Result<V
         file.push(&word.to_le_bytes());
     }
     file.pad_to(layout.symbols);
-    file.push(bytes_of(&Symbol::default().raw()));
-    for (export, place) in exports.iter().zip(&layout.places) {
-        file.push(bytes_of(&place.defined(&export.what)));
+    file.push(bytes_of(&ExportSymbol::default().raw()));
+    for (export, symbol) in exports.iter().zip(&layout.exports) {
+        file.push(bytes_of(&symbol.defined(&export.definition)));
     }
     file.push(&layout.strings);
     file.pad_to(layout.table);
     for export in exports {
-        let address = match export.what {
-            Provided::Function(address) => address,
-            Provided::Data(_) => 0,
+        let address = match export.definition {
+            Definition::Function(address) => address,
+            Definition::Data(_) => 0,
         };
         file.push(&address.to_le_bytes());
     }
@@ -92,16 +91,16 @@ pub(crate) fn emit(machine: Machine, name: &str, exports: &[Export]) -> Result<V
             d_val: U64::new(LE, value),
         }));
     }
-    for (export, place) in exports.iter().zip(&layout.places) {
-        if let Provided::Data(bytes) = export.what {
-            file.pad_to(place.value as usize);
+    for (export, symbol) in exports.iter().zip(&layout.exports) {
+        if let Definition::Data(bytes) = export.definition {
+            file.pad_to(symbol.value as usize);
             file.push(bytes);
         }
     }
     Ok(file.0)
 }
 
-/// A jump to what an entry of the table says, for code that is `here` and a table's entry at `entry`.
+/// The code at address `here` of a jump to the address in the table entry at `entry`.
 fn jump(machine: Machine, here: u64, entry: u64) -> [u8; JUMP] {
     let mut code = [0; JUMP];
     match machine {
@@ -129,8 +128,8 @@ fn jump(machine: Machine, here: u64, entry: u64) -> [u8; JUMP] {
     code
 }
 
-/// Where in the file, and so in memory, everything is.
-struct Layout {
+/// The offsets of the parts of a provider, in the file and in memory.
+struct FileLayout {
     hash: usize,
     symbols: usize,
     strings_at: usize,
@@ -140,21 +139,23 @@ struct Layout {
     code_len: usize,
     dynamic: usize,
     end: usize,
-    places: Vec<Symbol>,
+    exports: Vec<ExportSymbol>,
     page: usize,
 }
 
-/// A symbol, but for what it is.
+/// The name and the address of an exported symbol.
 #[derive(Clone, Copy, Default)]
-struct Symbol {
+struct ExportSymbol {
     name: u32,
     value: u64,
 }
 
+/// The number of program headers.
 const SEGMENTS: usize = 5;
+/// The number of entries of the dynamic section.
 const DYNAMIC_ENTRIES: usize = 7;
 
-impl Layout {
+impl FileLayout {
     fn of(machine: Machine, name: &str, exports: &[Export]) -> Self {
         let page = machine.largest_page();
         let hash = size_of::<FileHeader64<LE>>() + SEGMENTS * size_of::<ProgramHeader64<LE>>();
@@ -163,10 +164,10 @@ impl Layout {
         // The first string is nothing, the second the object's own name.
         let mut strings = vec![0];
         strings.extend(name.bytes().chain([0]));
-        let mut places = Vec::with_capacity(exports.len());
+        let mut export_symbols = Vec::with_capacity(exports.len());
         for export in exports {
             let name = strings.len() as u32;
-            places.push(Symbol { name, value: 0 });
+            export_symbols.push(ExportSymbol { name, value: 0 });
             strings.extend(export.name.bytes().chain([0]));
         }
         let table = (strings_at + strings.len()).next_multiple_of(8);
@@ -174,10 +175,10 @@ impl Layout {
         let code_len = exports.len() * JUMP;
         let dynamic = (code + code_len).next_multiple_of(page);
         let mut end = dynamic + DYNAMIC_ENTRIES * size_of::<Dyn64<LE>>();
-        for (index, (export, place)) in exports.iter().zip(&mut places).enumerate() {
-            place.value = match export.what {
-                Provided::Function(_) => (code + index * JUMP) as u64,
-                Provided::Data(bytes) => {
+        for (index, (export, symbol)) in exports.iter().zip(&mut export_symbols).enumerate() {
+            symbol.value = match export.definition {
+                Definition::Function(_) => (code + index * JUMP) as u64,
+                Definition::Data(bytes) => {
                     let start = end.next_multiple_of(16);
                     end = start + bytes.len();
                     start as u64
@@ -194,7 +195,7 @@ impl Layout {
             code_len,
             dynamic,
             end,
-            places,
+            exports: export_symbols,
             page,
         }
     }
@@ -216,7 +217,7 @@ impl Layout {
         };
         let write = read | elf::PF_W.0;
         let dynamic_end = self.dynamic + DYNAMIC_ENTRIES * size_of::<Dyn64<LE>>();
-        let table_end = self.table + self.places.len() * 8;
+        let table_end = self.table + self.exports.len() * 8;
         let code_end = self.code + self.code_len;
         let run = read | elf::PF_X.0;
         [
@@ -241,8 +242,8 @@ impl Layout {
     }
 }
 
-impl Symbol {
-    /// The symbol that stands for none.
+impl ExportSymbol {
+    /// The entry of an undefined symbol.
     fn raw(&self) -> Sym64<LE> {
         Sym64 {
             st_name: U32::new(LE, self.name),
@@ -254,10 +255,11 @@ impl Symbol {
         }
     }
 
-    fn defined(&self, what: &Provided) -> Sym64<LE> {
-        let (kind, len) = match what {
-            Provided::Function(_) => (elf::STT_FUNC, JUMP),
-            Provided::Data(bytes) => (elf::STT_OBJECT, bytes.len()),
+    /// The entry of a symbol with a definition.
+    fn defined(&self, definition: &Definition) -> Sym64<LE> {
+        let (kind, len) = match definition {
+            Definition::Function(_) => (elf::STT_FUNC, JUMP),
+            Definition::Data(bytes) => (elf::STT_OBJECT, bytes.len()),
         };
         Sym64 {
             st_info: elf::STB_GLOBAL | kind,
@@ -268,6 +270,7 @@ impl Symbol {
     }
 }
 
+/// The ELF header.
 fn header(machine: Machine) -> FileHeader64<LE> {
     FileHeader64 {
         e_ident: Ident {
@@ -295,8 +298,8 @@ fn header(machine: Machine) -> FileHeader64<LE> {
     }
 }
 
-/// The hash table that System V lays down: how many buckets, how many symbols, the first symbol of
-/// each bucket, and the next one for each symbol. The symbol 0 is none, and ends a chain.
+/// The System V hash table: the numbers of buckets and of symbols, the first symbol of each bucket, and the
+/// next symbol of each symbol. Symbol 0 ends a chain.
 fn hash_table(exports: &[Export]) -> Vec<u32> {
     let buckets = exports.len().max(1);
     let symbols = exports.len() + 1;
@@ -312,18 +315,18 @@ fn hash_table(exports: &[Export]) -> Vec<u32> {
     table
 }
 
-/// A file that grows.
+/// A file under construction.
 #[derive(Default)]
-struct File(Vec<u8>);
+struct FileBuilder(Vec<u8>);
 
-impl File {
+impl FileBuilder {
     fn push(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    fn pad_to(&mut self, place: usize) {
-        debug_assert!(self.0.len() <= place, "parts of the file overlap");
-        self.0.resize(place, 0);
+    fn pad_to(&mut self, offset: usize) {
+        debug_assert!(self.0.len() <= offset, "parts of the file overlap");
+        self.0.resize(offset, 0);
     }
 }
 
@@ -339,20 +342,20 @@ mod tests {
     fn exports() -> Vec<Export> {
         let function = |name: &str, address| Export {
             name: name.into(),
-            what: Provided::Function(address),
+            definition: Definition::Function(address),
         };
         let mut exports = vec![
             function("cudaMalloc", 0x1234_5678_9abc_def0),
             Export {
                 name: "__libc_single_threaded".into(),
-                what: Provided::Data(&[7, 8, 9]),
+                definition: Definition::Data(&[7, 8, 9]),
             },
         ];
         exports.extend((0..600).map(|i| function(&format!("function_{i}"), 0x1000 + i)));
         exports
     }
 
-    /// What a file has at an address.
+    /// The bytes at an address of a file.
     fn memory<'d>(file: &ElfFile64<'d, LE>, address: u64, len: usize) -> &'d [u8] {
         let segment = file
             .segments()
@@ -367,7 +370,7 @@ mod tests {
         u32::from_le_bytes(bytes.try_into().unwrap())
     }
 
-    /// Looks a name up as a loader does.
+    /// Looks up a name as a loader does: address, size and type.
     fn look_up(file: &ElfFile64<'_, LE>, name: &str) -> Option<(u64, u64, elf::SymbolType)> {
         let dynamic = file
             .elf_program_headers()
@@ -383,8 +386,8 @@ mod tests {
         let buckets = at(0);
         let mut symbol = at(2 + elf::hash(name.as_bytes()) % buckets);
         while symbol != 0 {
-            let place = values[&elf::DT_SYMTAB] + u64::from(symbol) * 24;
-            let bytes = memory(file, place, 24);
+            let entry = values[&elf::DT_SYMTAB] + u64::from(symbol) * 24;
+            let bytes = memory(file, entry, 24);
             let (entry, _) = object::pod::from_bytes::<Sym64<LE>>(bytes).unwrap();
             let start = values[&elf::DT_STRTAB] + u64::from(entry.st_name.get(LE));
             let found = memory(file, start, name.len() + 1);
@@ -398,7 +401,7 @@ mod tests {
         None
     }
 
-    /// Where a jump goes, by what the machine's manual says of its instructions.
+    /// The target of a jump, decoded by the machine's manual.
     fn target(machine: Machine, file: &ElfFile64<'_, LE>, address: u64) -> u64 {
         let code = memory(file, address, JUMP);
         let entry = match machine {
@@ -428,16 +431,16 @@ mod tests {
     fn every_function_is_found_by_its_name_and_jumps_to_its_address() {
         for machine in [Machine::X86_64, Machine::Aarch64] {
             let exports = exports();
-            let bytes = emit(machine, "provider1", &exports).unwrap();
+            let bytes = write_provider(machine, "provider1", &exports).unwrap();
             let file = ElfFile64::<LE>::parse(&*bytes).unwrap();
             for export in &exports {
                 let (value, size, kind) = look_up(&file, &export.name).unwrap();
-                match export.what {
-                    Provided::Function(address) => {
+                match export.definition {
+                    Definition::Function(address) => {
                         assert_eq!(kind, elf::STT_FUNC);
                         assert_eq!(target(machine, &file, value), address, "{}", export.name);
                     }
-                    Provided::Data(bytes) => {
+                    Definition::Data(bytes) => {
                         assert_eq!((kind, size), (elf::STT_OBJECT, bytes.len() as u64));
                         assert_eq!(memory(&file, value, bytes.len()), bytes);
                     }
@@ -464,7 +467,7 @@ mod tests {
     #[test]
     fn no_memory_is_both_written_and_run() {
         for machine in [Machine::X86_64, Machine::Aarch64] {
-            let bytes = emit(machine, "provider1", &exports()).unwrap();
+            let bytes = write_provider(machine, "provider1", &exports()).unwrap();
             let file = ElfFile64::<LE>::parse(&*bytes).unwrap();
             let page = machine.largest_page() as u64;
             let mut last = 0;
@@ -486,7 +489,7 @@ mod tests {
 
     #[test]
     fn an_object_without_exports_is_one() {
-        let bytes = emit(Machine::Aarch64, "provider1", &[]).unwrap();
+        let bytes = write_provider(Machine::Aarch64, "provider1", &[]).unwrap();
         let file = ElfFile64::<LE>::parse(&*bytes).unwrap();
         assert_eq!(look_up(&file, "cudaMalloc"), None);
     }

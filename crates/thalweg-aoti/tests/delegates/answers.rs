@@ -1,4 +1,4 @@
-//! Delegates give right answers.
+//! Results of delegates.
 
 use thalweg_cuda::Stream;
 
@@ -20,7 +20,7 @@ fn recipes() -> Vec<Recipe> {
         .collect()
 }
 
-/// Three runs of a model, of which an instance may be in one.
+/// Checks three runs of a model.
 fn three_runs(model: &Model, driver: &Driver) {
     let mut method = model.method(driver).unwrap();
     for run_number in 1..4 {

@@ -1,4 +1,4 @@
-//! Whatever call fails, the call ends with an error, and the next is right.
+//! Injected failures: a call ends with an error, and the next one is right.
 
 use super::*;
 

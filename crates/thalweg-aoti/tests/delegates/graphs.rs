@@ -1,4 +1,4 @@
-//! Delegates as a part of graphs.
+//! Delegates in graphs.
 
 use thalweg_core::{Device as _, GraphUse, Output, StreamHandle};
 use thalweg_cuda::{Capture, DeviceArray, Stream};
@@ -73,7 +73,7 @@ fn what_is_launched_as_a_graph_is_right_under_every_schedule() {
 }
 
 #[test]
-fn what_is_the_same_for_the_third_time_is_recorded_and_launched_from_then_on() {
+fn the_third_equal_batch_is_captured_and_its_graph_is_launched_from_then_on() {
     let sim = session();
     let driver = open();
     let model = chain(3);
@@ -175,7 +175,7 @@ fn a_library_that_waits_in_each_run_runs_without() {
 }
 
 #[test]
-fn a_library_that_allocates_otherwise_than_before_is_not_recorded_and_uses_no_memory_twice() {
+fn a_library_that_allocates_otherwise_than_before_is_not_captured_and_uses_no_memory_twice() {
     let model = special(VARIES);
     on_every_machine(50, |driver| {
         for graph in [GraphUse::Auto, GraphUse::On] {
@@ -218,7 +218,7 @@ fn what_a_library_keeps_is_its_own() {
 }
 
 #[test]
-fn threads_record_at_once_while_others_allocate() {
+fn threads_capture_at_once_while_others_allocate() {
     let mut model = chain(3);
     model.sizes = vec![64, 4];
     model.dynamic = true;
@@ -294,7 +294,7 @@ fn a_call_in_the_steady_state_allocates_nothing_and_records_one_event_for_all_it
 }
 
 #[test]
-fn calls_are_recorded_by_a_caller_with_memory_that_is_the_graphs() {
+fn a_caller_captures_calls_with_memory_that_belongs_to_the_graph() {
     on_every_machine(20, |driver| {
         let device = driver.device(0).unwrap();
         let model = chain(3);
@@ -345,8 +345,8 @@ fn nothing_is_left_of_what_first_runs_have_allocated_but_one_workspace() {
     sim.assert_clean();
 }
 
-/// Records a call, while another instance's call is in flight, and launches it.
-pub(super) fn is_recorded_by_the_caller(driver: &Driver) {
+/// Captures a call while another instance's call is in flight, and launches the graph.
+pub(super) fn is_captured_by_the_caller(driver: &Driver) {
     let model = chain(3);
     let program = model.load(driver).unwrap();
     let device = driver.device(0).unwrap();
@@ -406,6 +406,6 @@ pub(super) fn is_recorded_by_the_caller(driver: &Driver) {
 }
 
 #[test]
-fn a_library_is_a_part_of_a_graph_that_the_caller_records() {
-    on_every_machine(100, is_recorded_by_the_caller);
+fn a_library_is_a_part_of_a_graph_that_the_caller_captures() {
+    on_every_machine(100, is_captured_by_the_caller);
 }

@@ -1,5 +1,4 @@
-//! Programs with delegates whose kernels the stand-in of the driver computes: libraries of our own, of
-//! the shape of AOTInductor's.
+//! Tests of programs with libraries of `thalweg-aoti-sample`, whose kernels the stand-in driver computes.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 mod answers;
@@ -19,7 +18,7 @@ use thalweg_core::{
     Runtime, Tensor,
 };
 use thalweg_cuda::Driver;
-use thalweg_format::ShapeDynamism;
+use thalweg_format::{DelegateData, ShapeDynamism};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
 use thalweg_simgpu::{Config, Sim};
 use thalweg_testing::sample::{library, named_payload, session};
@@ -27,12 +26,12 @@ use thalweg_testing::sample::{library, named_payload, session};
 const UPLOAD: &str = "et_copy::_h2d_copy.out";
 const DOWNLOAD: &str = "et_copy::_d2h_copy.out";
 
-/// How a delegate's payload is written.
+/// The form of a delegate's payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
-    /// As ExecuTorch 1.4 writes it: all constants in one blob.
+    /// That of ExecuTorch 1.4: all constants in one blob.
     Blob,
-    /// As 1.5 does: each constant by name.
+    /// That of ExecuTorch 1.5: each constant by name.
     Named,
 }
 
@@ -55,7 +54,7 @@ struct Model {
     /// The largest sizes.
     sizes: Vec<u32>,
     dynamic: bool,
-    /// Whether delegates have their arguments on the host.
+    /// True if delegates have their arguments on the host.
     on_host: bool,
     methods: Vec<&'static str>,
 }
@@ -72,12 +71,12 @@ fn affine(scale: f32, shift: f32) -> Recipe {
     }
 }
 
-/// The weight that every delegate with one has, and that of each element.
+/// The weight of a recipe, which is the same for all delegates.
 fn weight(recipe: &Recipe) -> Vec<f32> {
     (0..recipe.weight_len).map(|i| 0.5 * i as f32).collect()
 }
 
-/// What counts start from.
+/// The initial value of counts.
 const START: f32 = 10.0;
 
 impl Model {
@@ -125,7 +124,7 @@ impl Model {
         }
     }
 
-    /// What the program computes of its inputs, in its `runs`-th run of an instance.
+    /// The expected output for inputs, in the `runs`-th run of an instance.
     fn expected(&self, inputs: &[&Tensor], runs: u32) -> Vec<f32> {
         let mut values: Vec<Vec<f32>> = inputs
             .iter()
@@ -164,6 +163,21 @@ impl Model {
 
     fn bytes_with(&self, library: impl Fn(&Recipe) -> Vec<u8>) -> Vec<u8> {
         let mut program = ProgramBuilder::new();
+        let payloads = self.add_payloads(&mut program, library);
+        for name in &self.methods {
+            let method = self.build_method(name, &payloads);
+            program.method(method);
+        }
+        let program = program.build().unwrap();
+        program.to_bytes(&WriteOptions::default()).unwrap()
+    }
+
+    /// Adds the libraries and constants of all recipes to a program. Returns the delegates' payloads.
+    fn add_payloads(
+        &self,
+        program: &mut ProgramBuilder,
+        library: impl Fn(&Recipe) -> Vec<u8>,
+    ) -> Vec<DelegateData> {
         let mut payloads = Vec::new();
         let mut has_weight = false;
         for (index, recipe) in self.recipes.iter().enumerate() {
@@ -198,74 +212,75 @@ impl Model {
             };
             payloads.push(program.payload(payload));
         }
-        for name in &self.methods {
-            let mut method = MethodBuilder::new(*name);
-            let arena = (!self.on_host).then(|| {
-                method.arena(DeviceId {
-                    kind: DeviceKind::Cuda,
-                    index: 0,
-                })
-            });
-            let specs: [(&str, &[u8]); 2] = [
-                ("method_name", name.as_bytes()),
-                ("target_device", b"cuda:0"),
-            ];
-            let delegates: Vec<_> = payloads
-                .iter()
-                .map(|payload| method.delegate(NAME, *payload, &specs))
-                .collect();
-            let host = |method: &mut MethodBuilder| match self.dynamic {
-                true => method.dynamic_tensor(ScalarType::Float, &self.sizes),
-                false => method.tensor(ScalarType::Float, &self.sizes),
-            };
-            let device = |method: &mut MethodBuilder, arena| {
-                let tensor = method.tensor_in(arena, ScalarType::Float, &self.sizes);
-                if self.dynamic
-                    && let Value::Tensor(tensor) = &mut method.edit().values[tensor as usize]
-                {
-                    tensor.dynamism = ShapeDynamism::DynamicBound;
-                }
-                tensor
-            };
-            let mut values = Vec::new();
-            for _ in 0..self.inputs {
-                let input = host(&mut method);
-                method.input(input);
-                values.push(input);
+        payloads
+    }
+
+    /// A method that runs all steps. `payloads` are those of the recipes' delegates.
+    fn build_method(&self, name: &str, payloads: &[DelegateData]) -> MethodBuilder {
+        let mut method = MethodBuilder::new(name);
+        let arena = (!self.on_host).then(|| {
+            method.arena(DeviceId {
+                kind: DeviceKind::Cuda,
+                index: 0,
+            })
+        });
+        let specs: [(&str, &[u8]); 2] = [
+            ("method_name", name.as_bytes()),
+            ("target_device", b"cuda:0"),
+        ];
+        let delegates: Vec<_> = payloads
+            .iter()
+            .map(|payload| method.delegate(NAME, *payload, &specs))
+            .collect();
+        let host = |method: &mut MethodBuilder| match self.dynamic {
+            true => method.dynamic_tensor(ScalarType::Float, &self.sizes),
+            false => method.tensor(ScalarType::Float, &self.sizes),
+        };
+        let device = |method: &mut MethodBuilder, arena| {
+            let tensor = method.tensor_in(arena, ScalarType::Float, &self.sizes);
+            if self.dynamic
+                && let Value::Tensor(tensor) = &mut method.edit().values[tensor as usize]
+            {
+                tensor.dynamism = ShapeDynamism::DynamicBound;
             }
-            for step in &self.steps {
-                let result = host(&mut method);
-                match step {
-                    Step::Relu(value) => {
-                        method.call("aten::relu.out", &[values[*value], result, result]);
-                    }
-                    Step::Delegate(delegate, arguments) => {
-                        let mut places = Vec::new();
-                        for argument in arguments {
-                            places.push(match arena {
-                                Some(arena) => {
-                                    let place = device(&mut method, arena);
-                                    method.call(UPLOAD, &[values[*argument], place, place]);
-                                    place
-                                }
-                                None => values[*argument],
-                            });
-                        }
-                        let output = arena.map(|arena| device(&mut method, arena));
-                        places.push(output.unwrap_or(result));
-                        method.call_delegate(delegates[*delegate], &places);
-                        if let Some(output) = output {
-                            method.call(DOWNLOAD, &[output, result, result]);
-                        }
-                    }
-                }
-                values.push(result);
-            }
-            method.output(values.pop().unwrap());
-            program.method(method);
+            tensor
+        };
+        let mut values = Vec::new();
+        for _ in 0..self.inputs {
+            let input = host(&mut method);
+            method.input(input);
+            values.push(input);
         }
-        let program = program.build().unwrap();
-        program.to_bytes(&WriteOptions::default()).unwrap()
+        for step in &self.steps {
+            let result = host(&mut method);
+            match step {
+                Step::Relu(value) => {
+                    method.call("aten::relu.out", &[values[*value], result, result]);
+                }
+                Step::Delegate(delegate, arguments) => {
+                    let mut all = Vec::new();
+                    for argument in arguments {
+                        all.push(match arena {
+                            Some(arena) => {
+                                let copy = device(&mut method, arena);
+                                method.call(UPLOAD, &[values[*argument], copy, copy]);
+                                copy
+                            }
+                            None => values[*argument],
+                        });
+                    }
+                    let output = arena.map(|arena| device(&mut method, arena));
+                    all.push(output.unwrap_or(result));
+                    method.call_delegate(delegates[*delegate], &all);
+                    if let Some(output) = output {
+                        method.call(DOWNLOAD, &[output, result, result]);
+                    }
+                }
+            }
+            values.push(result);
+        }
+        method.output(values.pop().unwrap());
+        method
     }
 
     fn load(&self, driver: &Driver) -> Result<Program> {
@@ -322,7 +337,7 @@ fn open() -> Driver {
     Driver::open(Some(Sim::path())).unwrap()
 }
 
-/// Runs a test once for each seed, each time as a new machine, after which nothing may be reported.
+/// Runs a test once for each seed, each time on a new machine, which must report nothing afterwards.
 fn on_every_machine(seeds: u64, test: impl Fn(&Driver)) {
     let sim = session();
     for seed in 0..seeds {

@@ -1,8 +1,8 @@
-//! Each wait and each setting is needed: without it, something goes wrong under some seed.
+//! Ordering rules: without any one of them, something goes wrong under some seed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use thalweg_aoti::{Rule, omit};
+use thalweg_aoti::{Rule, disable};
 use thalweg_core::GraphUse;
 use thalweg_cuda::{DeviceArray, Stream};
 
@@ -17,7 +17,7 @@ fn is_needed(rule: Rule, scenario: impl Fn(&Driver)) {
         let reports = sim.finish();
         assert!(reports.is_empty(), "seed {seed}: {reports:#?}");
     }
-    let omission = omit(rule);
+    let omission = disable(rule);
     let seen = (0..30).any(|seed| {
         sim.reset(Config::seeded(seed));
         let right = catch_unwind(AssertUnwindSafe(|| scenario(&open()))).is_ok();
@@ -104,7 +104,7 @@ fn outputs_must_be_copied_until_it_is_known_where_they_come_from() {
     );
 }
 
-/// Two instances, each on a stream of its own, that nobody waits for.
+/// Calls of two instances, each on a stream of its own, without host waits.
 fn beside_each_other(driver: &Driver) {
     let model = Model::new(affine(2.0, 1.0), Form::Named);
     let device = driver.device(0).unwrap();
@@ -211,7 +211,7 @@ fn a_graph_must_not_be_launched_for_a_workspace_that_is_elsewhere() {
 }
 
 #[test]
-fn what_no_graph_can_hold_must_not_be_put_off() {
+fn a_run_that_no_graph_can_hold_must_not_be_deferred() {
     let recipe = Recipe {
         parts: WAITS,
         ..affine(2.0, 1.0)

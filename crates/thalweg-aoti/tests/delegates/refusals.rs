@@ -1,4 +1,4 @@
-//! What cannot be loaded or run is an error that says why.
+//! Errors of delegates that cannot be loaded or run.
 
 use thalweg_core::ErrorKind;
 

@@ -1,4 +1,4 @@
-//! What instances share, and what each has for itself.
+//! Sharing between instances: libraries, constants, state.
 
 use thalweg_simgpu::WorkKind;
 
@@ -51,7 +51,7 @@ fn sharing(program: &Program, state: &State) -> [Method; 2] {
     ["prefill", "decode"].map(|name| program.method_with(name, &shared).unwrap())
 }
 
-/// Two methods go on with one count, in turn, each on a stream of its own, and nothing waits in between.
+/// Counts with two methods in turn, each on a stream of its own, without waits in between.
 fn count_together(driver: &Driver, form: Form) {
     let mut model = counting(form);
     model.methods = vec!["prefill", "decode"];
@@ -89,7 +89,7 @@ fn a_state_on_the_device_is_used_by_one_call_after_the_other() {
         thalweg_core::Rule::StateRecord,
     ] {
         let sim = session();
-        let omission = thalweg_core::omit(rule);
+        let omission = thalweg_core::disable(rule);
         let seen = (0..30).any(|seed| {
             sim.reset(Config::seeded(seed));
             let scenario = || count_together(&open(), Form::Named);

@@ -1,16 +1,16 @@
-//! Whatever call of the driver fails, the operator fails, and the next call is right.
+//! Injected failures: the operator fails, and the next call is right.
 
-use thalweg_aoti::{Packing, Probe, Probed};
+use thalweg_aoti::{Harness, HarnessTensor, WeightFormat};
 use thalweg_core::{DType, Result};
 use thalweg_cuda::Driver;
 use thalweg_simgpu::{Config, Sim};
 
-use super::{bytes, probe, real, standin};
+use super::{bytes, harness, real, standin};
 
 /// Does something twice, with any call failing.
 fn survives(
-    arguments: impl Fn(&Probe) -> Result<Vec<Probed>>,
-    call: impl Fn(&Probe, &[Probed]) -> Result<Vec<u8>>,
+    arguments: impl Fn(&Harness) -> Result<Vec<HarnessTensor>>,
+    call: impl Fn(&Harness, &[HarnessTensor]) -> Result<Vec<u8>>,
 ) {
     if real() {
         println!("skipped: a real driver's calls do not fail");
@@ -20,12 +20,12 @@ fn survives(
     standin::register(&sim);
     let expected = std::cell::OnceCell::new();
     let scenario = |_: &Sim| -> Result<()> {
-        let probe = Probe::new(&Driver::open(Some(Sim::path()))?, 1)?;
-        let arguments = arguments(&probe)?;
-        let first = call(&probe, &arguments);
-        let second = call(&probe, &arguments);
-        let over = probe.stream.synchronize();
-        over.or_else(|_| probe.stream.synchronize())?;
+        let harness = Harness::new(&Driver::open(Some(Sim::path()))?, 1)?;
+        let arguments = arguments(&harness)?;
+        let first = call(&harness, &arguments);
+        let second = call(&harness, &arguments);
+        let complete = harness.stream.synchronize();
+        complete.or_else(|_| harness.stream.synchronize())?;
         drop(arguments);
         let expected = expected.get_or_init(|| first.as_ref().unwrap().clone());
         match (&first, &second) {
@@ -41,25 +41,25 @@ fn survives(
 }
 
 #[test]
-fn of_products() {
+fn of_matmuls() {
     survives(
-        |probe| {
+        |harness| {
             let ones = bytes(&vec![half::bf16::ONE; 256]);
             let codes: Vec<u8> = (0..16 * 128).map(|at: usize| at as u8).collect();
             let steps = bytes(&[half::f16::from_f32(0.5); 16]);
             Ok(vec![
-                probe.dense(DType::BF16, &[1, 256], &ones)?,
-                probe.dense(DType::U8, &[16, 128], &codes)?,
-                probe.dense(DType::U8, &[16, 8], &codes[..128])?,
-                probe.dense(DType::F16, &[16, 1], &steps)?,
-                probe.dense(DType::U8, &[16, 8], &codes[..128])?,
-                probe.dense(DType::F16, &[16, 1], &steps)?,
+                harness.contiguous(DType::BF16, &[1, 256], &ones)?,
+                harness.contiguous(DType::U8, &[16, 128], &codes)?,
+                harness.contiguous(DType::U8, &[16, 8], &codes[..128])?,
+                harness.contiguous(DType::F16, &[16, 1], &steps)?,
+                harness.contiguous(DType::U8, &[16, 8], &codes[..128])?,
+                harness.contiguous(DType::F16, &[16, 1], &steps)?,
             ])
         },
-        |probe, arguments| {
+        |harness, arguments| {
             let weights: Vec<_> = arguments[1..].iter().map(Some).collect();
-            let product = probe.product(Packing::Plain4, Some(&arguments[0]), &weights, 32)?;
-            probe.bytes(&product)
+            let product = harness.matmul(WeightFormat::Int4, Some(&arguments[0]), &weights, 32)?;
+            harness.bytes(&product)
         },
     );
 }
@@ -67,13 +67,13 @@ fn of_products() {
 #[test]
 fn of_sorting() {
     survives(
-        |probe| {
+        |harness| {
             let numbers: Vec<u8> = (0..3000u32).map(|at| (at * 37) as u8).collect();
-            Ok(vec![probe.dense(DType::U8, &[3000], &numbers)?])
+            Ok(vec![harness.contiguous(DType::U8, &[3000], &numbers)?])
         },
-        |probe, arguments| {
-            let (sorted, indices) = probe.sort(Some(&arguments[0]), 0, false)?;
-            Ok([probe.bytes(&sorted)?, probe.bytes(&indices)?].concat())
+        |harness, arguments| {
+            let (sorted, indices) = harness.sort(Some(&arguments[0]), 0, false)?;
+            Ok([harness.bytes(&sorted)?, harness.bytes(&indices)?].concat())
         },
     );
 }
@@ -82,10 +82,10 @@ fn of_sorting() {
 fn of_random_numbers() {
     survives(
         |_| Ok(Vec::new()),
-        |probe, _| {
+        |harness, _| {
             // Those of a second call are others; that they are there is enough.
-            let drawn = probe.rand(&[100], None)?;
-            Ok(vec![u8::from(probe.bytes(&drawn)?.len() == 400)])
+            let drawn = harness.rand(&[100], None)?;
+            Ok(vec![u8::from(harness.bytes(&drawn)?.len() == 400)])
         },
     );
 }
@@ -102,8 +102,8 @@ fn an_older_gpu_is_refused_with_what_it_has() {
     sim.reset(config);
     let driver = Driver::open(Some(Sim::path())).unwrap();
     {
-        let probe = probe(&driver);
-        let error = probe.rand(&[4], None).unwrap_err().to_string();
+        let harness = harness(&driver);
+        let error = harness.rand(&[4], None).unwrap_err().to_string();
         assert!(
             error.contains("`aoti_torch_cuda_rand`: this needs a GPU of compute capability 8.0")
                 && error.contains("has 7.5"),
@@ -121,8 +121,8 @@ fn what_was_loaded_is_not_loaded_again_and_nothing_waits() {
     let sim = Sim::session(Config::seeded(0));
     standin::register(&sim);
     let driver = Driver::open(Some(Sim::path())).unwrap();
-    let probe = probe(&driver);
-    let draw = || drop(probe.bytes(&probe.rand(&[4], None).unwrap()).unwrap());
+    let harness = harness(&driver);
+    let draw = || drop(harness.bytes(&harness.rand(&[4], None).unwrap()).unwrap());
     draw();
     let loads = sim.calls("cuModuleLoadData");
     let (waits, allocations) = (sim.calls("cuStreamSynchronize"), sim.calls("cuMemAlloc"));

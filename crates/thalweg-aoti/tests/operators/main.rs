@@ -1,21 +1,22 @@
-//! Operators with kernels of this crate, called as libraries call them.
+//! Tests of operators with kernels of this crate, called as libraries call them.
 //!
-//! On the stand-in of the driver, [`standin`] computes what the kernels compute, from nothing but
-//! the arguments of their launches. With `THALWEG_TEST_DRIVER=real` the kernels run; what is compared is the
-//! same, on more shapes, and [`speed`] says how long some take.
+//! On the stand-in driver, [`standin`] computes what the kernels compute, from nothing but the arguments of
+//! their launches. With `THALWEG_TEST_DRIVER=real` the kernels themselves run, on more shapes, and [`speed`]
+//! measures some.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 mod captures;
 mod faults;
-mod products;
+mod matmul;
 mod properties;
 mod random;
 mod sort;
 mod sources;
 mod speed;
 mod standin;
+mod weights;
 
-use thalweg_aoti::Probe;
+use thalweg_aoti::Harness;
 use thalweg_cuda::Driver;
 use thalweg_simgpu::{Config, Sim};
 
@@ -23,8 +24,8 @@ fn real() -> bool {
     std::env::var("THALWEG_TEST_DRIVER").is_ok_and(|driver| driver == "real")
 }
 
-/// Runs a test: on the stand-in once for each seed, each time as a new machine, after which nothing may be
-/// reported; on a real driver once.
+/// Runs a test: on the stand-in once for each seed, each time on a new machine, which must report nothing
+/// afterwards; on a real driver once.
 fn on_every_machine(seeds: u64, test: impl Fn(&Driver)) {
     if real() {
         return test(&Driver::open(None).unwrap_or_else(|error| panic!("{error}")));
@@ -38,8 +39,30 @@ fn on_every_machine(seeds: u64, test: impl Fn(&Driver)) {
     }
 }
 
-fn probe(driver: &Driver) -> Probe {
-    Probe::new(driver, 42).unwrap()
+fn harness(driver: &Driver) -> Harness {
+    Harness::new(driver, 42).unwrap()
+}
+
+/// A random number generator (SplitMix64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+
+    fn below(&mut self, most: u64) -> u64 {
+        self.next() % most
+    }
+
+    /// Between -1 and 1.
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
 }
 
 /// The bytes of numbers.

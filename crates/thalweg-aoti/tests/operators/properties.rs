@@ -1,18 +1,18 @@
-//! What a device is like, as CUDA's runtime says it.
+//! Device properties of CUDA's runtime.
 
-use super::{on_every_machine, probe};
+use super::{harness, on_every_machine};
 
 #[test]
 fn properties_are_where_the_versions_of_cuda_have_them() {
     on_every_machine(1, |driver| {
-        let probe = probe(driver);
-        let device = &probe.device;
+        let harness = harness(driver);
+        let device = &harness.device;
         let (major, minor) = device.compute_capability();
         // Size, and the offsets of multiprocessors and of the most shared memory of a block.
         for (twelve, size, multiprocessors, shared) in
             [(true, 1032, 388, 696), (false, 1008, 384, 672)]
         {
-            let (code, bytes) = probe.properties(0, twelve).unwrap();
+            let (code, bytes) = harness.properties(0, twelve).unwrap();
             assert_eq!(code, 0);
             let int = |at: usize| i32::from_ne_bytes(bytes[at..][..4].try_into().unwrap());
             let long = |at: usize| u64::from_ne_bytes(bytes[at..][..8].try_into().unwrap());
@@ -27,7 +27,7 @@ fn properties_are_where_the_versions_of_cuda_have_them() {
             assert!(bytes[size..].iter().all(|byte| *byte == 0xaa));
         }
         for device in [-1, 99] {
-            let (code, bytes) = probe.properties(device, true).unwrap();
+            let (code, bytes) = harness.properties(device, true).unwrap();
             assert_eq!((code, bytes), (101, vec![0xaa; 2048]));
         }
     });

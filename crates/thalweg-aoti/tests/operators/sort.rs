@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 use half::{bf16, f16};
-use thalweg_aoti::Probe;
+use thalweg_aoti::Harness;
 use thalweg_core::DType;
 use thalweg_testing::SplitMix;
 
-use super::{bytes, numbers, on_every_machine, probe, real};
+use super::{Numbers, bytes, harness, numbers, on_every_machine, real};
 
 /// The element types, and some numbers of each.
 const TYPES: [DType; 13] = [
@@ -67,7 +67,7 @@ fn elements(dtype: DType, count: usize, random: &mut SplitMix) -> Vec<u8> {
     }
 }
 
-/// How PyTorch orders two elements.
+/// PyTorch's order of two elements.
 fn order(dtype: DType, a: &[u8], b: &[u8]) -> Ordering {
     fn whole<T: bytemuck::AnyBitPattern + Ord>(a: &[u8], b: &[u8]) -> Ordering {
         let read = |bytes| bytemuck::pod_read_unaligned::<T>(bytes);
@@ -97,7 +97,7 @@ fn order(dtype: DType, a: &[u8], b: &[u8]) -> Ordering {
 
 /// Sorts elements that lie so in their storage, and compares with the standard library's stable sort.
 fn check(
-    probe: &Probe,
+    harness: &Harness,
     dtype: DType,
     sizes: &[i64],
     strides: &[i64],
@@ -107,12 +107,12 @@ fn check(
     let reach: i64 = sizes.iter().zip(strides).map(|(a, b)| (a - 1) * b).sum();
     let mut random = SplitMix::new(reach as u64 + dtype.size() as u64);
     let storage = elements(dtype, reach as usize + 1, &mut random);
-    let tensor = probe.tensor(dtype, sizes, strides, 0, &storage).unwrap();
-    let (sorted, indices) = probe.sort(Some(&tensor), dimension, descending).unwrap();
+    let tensor = harness.tensor(dtype, sizes, strides, 0, &storage).unwrap();
+    let (sorted, indices) = harness.sort(Some(&tensor), dimension, descending).unwrap();
     assert_eq!((sorted.sizes(), sorted.dtype()), (sizes, dtype));
     assert_eq!((indices.sizes(), indices.dtype()), (sizes, DType::I64));
-    let found = probe.bytes(&sorted).unwrap();
-    let positions: Vec<i64> = numbers(&probe.bytes(&indices).unwrap());
+    let found = harness.bytes(&sorted).unwrap();
+    let positions: Vec<i64> = numbers(&harness.bytes(&indices).unwrap());
 
     let size = dtype.size();
     let count: i64 = sizes.iter().product();
@@ -149,26 +149,26 @@ fn check(
     }
 }
 
-fn dense(probe: &Probe, dtype: DType, sizes: &[i64], dimension: i64, descending: bool) {
+fn dense(harness: &Harness, dtype: DType, sizes: &[i64], dimension: i64, descending: bool) {
     let mut strides = vec![1; sizes.len()];
     for index in (1..sizes.len()).rev() {
         strides[index - 1] = strides[index] * sizes[index];
     }
-    check(probe, dtype, sizes, &strides, dimension, descending);
+    check(harness, dtype, sizes, &strides, dimension, descending);
 }
 
 #[test]
 fn every_type_is_sorted_along_every_dimension() {
     on_every_machine(3, |driver| {
-        let probe = probe(driver);
+        let harness = harness(driver);
         for dtype in TYPES {
             for descending in [false, true] {
                 for dimension in -3..3 {
-                    dense(&probe, dtype, &[3, 50, 4], dimension, descending);
+                    dense(&harness, dtype, &[3, 50, 4], dimension, descending);
                 }
-                dense(&probe, dtype, &[], 0, descending);
-                dense(&probe, dtype, &[1], -1, descending);
-                dense(&probe, dtype, &[2, 2048], 1, descending);
+                dense(&harness, dtype, &[], 0, descending);
+                dense(&harness, dtype, &[1], -1, descending);
+                dense(&harness, dtype, &[2, 2048], 1, descending);
             }
         }
     });
@@ -181,14 +181,14 @@ fn long_slices_are_sorted_in_parts() {
         true => &[2049, 4096, 4097, 10_000, 100_000, 1_000_000],
     };
     on_every_machine(2, |driver| {
-        let probe = probe(driver);
+        let harness = harness(driver);
         for dtype in TYPES {
             for &len in lens {
-                dense(&probe, dtype, &[len], 0, len % 2 == 0);
-                dense(&probe, dtype, &[len], 0, len % 2 != 0);
+                dense(&harness, dtype, &[len], 0, len % 2 == 0);
+                dense(&harness, dtype, &[len], 0, len % 2 != 0);
             }
-            dense(&probe, dtype, &[3, 2500, 2], 1, true);
-            dense(&probe, dtype, &[2500, 3], 0, false);
+            dense(&harness, dtype, &[3, 2500, 2], 1, true);
+            dense(&harness, dtype, &[2500, 3], 0, false);
         }
     });
 }
@@ -196,15 +196,15 @@ fn long_slices_are_sorted_in_parts() {
 #[test]
 fn strides_do_not_matter() {
     on_every_machine(2, |driver| {
-        let probe = probe(driver);
+        let harness = harness(driver);
         for (sizes, strides) in [
             ([4, 30], [1, 4]),
             ([4, 30], [32, 1]),
             ([4, 30], [0, 1]),
             ([3, 2100], [1, 3]),
         ] {
-            check(&probe, DType::F32, &sizes, &strides, 1, false);
-            check(&probe, DType::I64, &sizes, &strides, 0, true);
+            check(&harness, DType::F32, &sizes, &strides, 1, false);
+            check(&harness, DType::I64, &sizes, &strides, 0, true);
         }
     });
 }
@@ -212,10 +212,10 @@ fn strides_do_not_matter() {
 #[test]
 fn nothing_is_sorted_as_well() {
     on_every_machine(1, |driver| {
-        let probe = probe(driver);
-        let tensor = probe.dense(DType::F32, &[3, 0], &[]).unwrap();
+        let harness = harness(driver);
+        let tensor = harness.contiguous(DType::F32, &[3, 0], &[]).unwrap();
         for dimension in [0, 1] {
-            let (sorted, indices) = probe.sort(Some(&tensor), dimension, false).unwrap();
+            let (sorted, indices) = harness.sort(Some(&tensor), dimension, false).unwrap();
             assert_eq!(
                 (sorted.sizes(), indices.sizes()),
                 (&[3, 0][..], &[3, 0][..])
@@ -227,9 +227,9 @@ fn nothing_is_sorted_as_well() {
 #[test]
 fn what_cannot_be_sorted_is_refused_with_the_values() {
     on_every_machine(1, |driver| {
-        let probe = probe(driver);
+        let harness = harness(driver);
         let refused = |tensor, dimension| {
-            let error = probe.sort(tensor, dimension, false).unwrap_err();
+            let error = harness.sort(tensor, dimension, false).unwrap_err();
             error.to_string()
         };
         let has = |text: String, part: &str| assert!(text.contains(part), "{text}");
@@ -237,15 +237,17 @@ fn what_cannot_be_sorted_is_refused_with_the_values() {
             refused(None, 0),
             "`aoti_torch_cuda_sort_stable`: there is no tensor",
         );
-        let tensor = probe.dense(DType::F32, &[2, 3], &[0; 24]).unwrap();
+        let tensor = harness.contiguous(DType::F32, &[2, 3], &[0; 24]).unwrap();
         has(
             refused(Some(&tensor), 2),
             "dimension 2 of a tensor of sizes [2, 3]",
         );
-        let complex = probe.dense(DType::ComplexF32, &[3], &[0; 24]).unwrap();
+        let complex = harness
+            .contiguous(DType::ComplexF32, &[3], &[0; 24])
+            .unwrap();
         has(refused(Some(&complex), 0), "have no order");
-        let host = probe.on_host(DType::F32, &[3]).unwrap();
+        let host = harness.on_host(DType::F32, &[3]).unwrap();
         has(refused(Some(&host), 0), "`self` is on Host");
-        probe.stream.synchronize().unwrap();
+        harness.stream.synchronize().unwrap();
     });
 }

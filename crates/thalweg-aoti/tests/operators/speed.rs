@@ -1,39 +1,39 @@
-//! How long some calls take, where `THALWEG_TEST_DRIVER` is `real`. It prints, and asserts nothing:
+//! Times of some operators, where `THALWEG_TEST_DRIVER` is `real`. They are printed, and nothing is asserted:
 //!
 //! `operators speed --nocapture --test-threads=1`
 
-use thalweg_aoti::{Packing, Probe};
+use thalweg_aoti::{Harness, WeightFormat};
 use thalweg_core::DType;
 use thalweg_cuda::{Capture, Driver, Event};
 use thalweg_testing::SplitMix;
 
-use super::products::{ALL, Weights};
-use super::{bytes, probe, real};
+use super::weights::{FORMATS, Weights};
+use super::{Numbers, bytes, harness, real};
 
-fn on_a_device(test: impl FnOnce(&Probe)) {
+fn on_a_device(test: impl FnOnce(&Harness)) {
     if real() {
-        test(&probe(&Driver::open(None).unwrap()));
+        test(&harness(&Driver::open(None).unwrap()));
     } else {
         println!("skipped: it needs THALWEG_TEST_DRIVER=real");
     }
 }
 
 /// Microseconds of each call, on the device: many are captured, and the graph is launched many times.
-fn time<T>(probe: &Probe, calls: usize, mut call: impl FnMut(usize) -> T) -> f64 {
+fn time<T>(harness: &Harness, calls: usize, mut call: impl FnMut(usize) -> T) -> f64 {
     const LAUNCHES: usize = 10;
     drop(call(0));
-    let capture = Capture::begin(&probe.stream).unwrap();
+    let capture = Capture::begin(&harness.stream).unwrap();
     let results: Vec<T> = (0..calls).map(&mut call).collect();
     let graph = capture.end().unwrap().instantiate().unwrap();
-    let event = || Event::with_timing(&probe.device).unwrap();
+    let event = || Event::with_timing(&harness.device).unwrap();
     let (start, end) = (event(), event());
-    let mut work = probe.stream.work().unwrap();
+    let mut work = harness.stream.work().unwrap();
     graph.launch(&mut work).unwrap();
-    start.record(&probe.stream).unwrap();
+    start.record(&harness.stream).unwrap();
     for _ in 0..LAUNCHES {
         graph.launch(&mut work).unwrap();
     }
-    end.record(&probe.stream).unwrap();
+    end.record(&harness.stream).unwrap();
     work.finish().unwrap();
     end.synchronize().unwrap();
     drop(results);
@@ -45,39 +45,41 @@ fn time<T>(probe: &Probe, calls: usize, mut call: impl FnMut(usize) -> T) -> f64
 const COPIES: usize = 24;
 
 #[test]
-fn speed_of_products() {
+fn speed_of_matmuls() {
     const SIZE: usize = 4096;
-    on_a_device(|probe| {
-        let mut random = SplitMix::new(1);
-        for packing in ALL {
-            let variants: &[(usize, usize)] = match packing {
-                Packing::Packed4 => &[(32, 8), (128, 8), (128, 2)],
-                Packing::Plain6 => &[(16, 0), (8, 0)],
-                Packing::Plain8 => &[(32, 0), (128, 0)],
+    on_a_device(|harness| {
+        let mut random = Numbers(1);
+        for format in FORMATS {
+            let variants: &[(usize, usize)] = match format {
+                WeightFormat::Int4Packed => &[(32, 8), (128, 8), (128, 2)],
+                WeightFormat::Int6 => &[(16, 0), (8, 0)],
+                WeightFormat::Int8 => &[(32, 0), (128, 0)],
                 _ => &[(32, 0), (128, 0)],
             };
             for &(group, inner) in variants {
                 let sizes = [SIZE, SIZE, group, inner];
-                let weights = Weights::new(probe, packing, sizes, &mut random);
-                let copies: Vec<_> = (0..COPIES).map(|_| weights.copy(probe)).collect();
+                let weights = Weights::new(harness, format, sizes, &mut random);
+                let copies: Vec<_> = (0..COPIES).map(|_| weights.copy(harness)).collect();
                 for m in [1, 2, 4, 8, 16, 32, 64, 128, 512, 2048] {
                     let numbers: Vec<_> = (0..m * SIZE)
                         .map(|_| half::bf16::from_f64(random.unit()))
                         .collect();
                     let sizes = [m as i64, SIZE as i64];
-                    let activations = probe.dense(DType::BF16, &sizes, &bytes(&numbers)).unwrap();
+                    let activations = harness
+                        .contiguous(DType::BF16, &sizes, &bytes(&numbers))
+                        .unwrap();
                     let calls = if m > 64 { COPIES } else { COPIES * 4 };
-                    let each = time(probe, calls, |call| {
-                        copies[call % COPIES].product(probe, &activations)
+                    let each = time(harness, calls, |call| {
+                        copies[call % COPIES].matmul(harness, &activations)
                     });
                     let moved = weights.bytes + m * SIZE * 4;
                     println!(
-                        "{packing:?}, groups of {group}, inner {inner}, {m} x {SIZE} x {SIZE}: \
+                        "{format:?}, groups of {group}, inner {inner}, {m} x {SIZE} x {SIZE}: \
                          {each:.2} us, {:.0} GB/s, {:.1} TFLOP/s",
                         moved as f64 / each / 1e3,
                         (2 * m * SIZE * SIZE) as f64 / each / 1e6
                     );
-                    probe.stream.synchronize().unwrap();
+                    harness.stream.synchronize().unwrap();
                 }
             }
         }
@@ -86,8 +88,8 @@ fn speed_of_products() {
 
 #[test]
 fn speed_of_sorting() {
-    on_a_device(|probe| {
-        let mut random = SplitMix::new(2);
+    on_a_device(|harness| {
+        let mut random = Numbers(2);
         for (sizes, dimension) in [
             (&[1_000_000i64][..], 0),
             (&[1000, 1000], 1),
@@ -108,15 +110,15 @@ fn speed_of_sorting() {
                             .collect::<Vec<_>>(),
                     ),
                 };
-                let tensor = probe.dense(dtype, sizes, &numbers).unwrap();
-                let each = time(probe, 4, |_| {
-                    probe.sort(Some(&tensor), dimension, false).unwrap()
+                let tensor = harness.contiguous(dtype, sizes, &numbers).unwrap();
+                let each = time(harness, 4, |_| {
+                    harness.sort(Some(&tensor), dimension, false).unwrap()
                 });
                 println!(
                     "sort of {sizes:?} along {dimension}, {dtype}: {each:.1} us, {:.2} G elements/s",
                     count as f64 / each / 1e3
                 );
-                probe.stream.synchronize().unwrap();
+                harness.stream.synchronize().unwrap();
             }
         }
     });
@@ -125,13 +127,13 @@ fn speed_of_sorting() {
 #[test]
 fn speed_of_random_numbers() {
     const COUNT: i64 = 1 << 24;
-    on_a_device(|probe| {
+    on_a_device(|harness| {
         for (code, size) in [(6, 4), (15, 2)] {
-            let each = time(probe, 10, |_| probe.rand(&[COUNT], Some(code)).unwrap());
+            let each = time(harness, 10, |_| harness.rand(&[COUNT], Some(code)).unwrap());
             let rate = (COUNT * size) as f64 / each / 1e3;
             println!("rand of {COUNT}, {size} bytes each: {each:.1} us, {rate:.0} GB/s");
         }
-        let each = time(probe, 200, |_| probe.rand(&[16], Some(6)).unwrap());
+        let each = time(harness, 200, |_| harness.rand(&[16], Some(6)).unwrap());
         println!("rand of 16: {each:.2} us");
     });
 }

@@ -1,5 +1,5 @@
-//! Programs that upstream has exported, with their own libraries, on the stand-in of the driver:
-//! what their libraries do on the host is real, kernels are recorded and compute nothing.
+//! Tests of programs that upstream has exported, with their own libraries, on the stand-in driver: the
+//! libraries' host code runs, and kernels are recorded and compute nothing.
 //!
 //! They are in the folder that the environment variable `THALWEG_TEST_PROGRAMS` names, a folder for
 //! each program with a `case.json` that says what it is called with. Without the variable it is those few
@@ -48,7 +48,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Whether a folder's program has delegates of this backend.
+/// True if a folder's program has delegates of this backend.
 fn has_libraries(folder: &Path) -> bool {
     let bytes = std::fs::read(folder.join("model.pte")).unwrap();
     let program = thalweg_format::Program::parse(&bytes).unwrap();
@@ -145,7 +145,7 @@ fn open() -> Driver {
     Driver::open(Some(Sim::path())).unwrap()
 }
 
-/// Runs a test as a new machine, after which nothing may be reported.
+/// Runs a test on a new machine, which must report nothing afterwards.
 fn on_machine(sim: &Sim, config: Config, what: &dyn std::fmt::Display, test: impl FnOnce(&Driver)) {
     sim.reset(config);
     test(&open());

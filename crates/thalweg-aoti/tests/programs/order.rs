@@ -1,4 +1,4 @@
-//! What libraries enqueue, and who waits for it.
+//! The order of the work that libraries enqueue, and host waits.
 
 use thalweg_core::{GraphUse, RunOptions};
 use thalweg_cuda::{DeviceArray, Stream};
@@ -6,7 +6,7 @@ use thalweg_simgpu::{Done, WorkKind};
 
 use super::*;
 
-/// Nothing runs before somebody waits.
+/// A machine that runs nothing before somebody waits.
 fn late(seed: u64) -> Config {
     Config::seeded(seed).with_eagerness(0.0)
 }

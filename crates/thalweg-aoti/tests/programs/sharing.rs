@@ -1,4 +1,4 @@
-//! What delegates, methods and instances share, and what not.
+//! Sharing between delegates, methods and instances.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use thalweg_simgpu::WorkKind;
 
 use super::*;
 
-/// The libraries that are loaded: files in memory are told apart by their numbers.
+/// The number of loaded libraries. Files in memory are told apart by their inodes.
 fn loaded_libraries() -> usize {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let lines = maps

@@ -1,5 +1,5 @@
-//! Where programs with real compiled libraries are: in the folder that `THALWEG_TEST_PROGRAMS` names, or
-//! else those of the repository's `fixtures/cuda.tar.xz`.
+//! Programs with real compiled libraries: those of the folder that `THALWEG_TEST_PROGRAMS` names, or else of
+//! the repository's `fixtures/cuda.tar.xz`.
 
 use std::fs::File;
 use std::io::BufReader;

@@ -1,29 +1,29 @@
-//! Operators that compiled libraries leave to whoever runs them, and that need kernels of ours.
+//! Operators that AOTInductor does not compile into a library, implemented with this crate's kernels.
 //!
-//! A family has its functions as libraries call them, the checks of their arguments, and what is to
-//! be launched. [`kernels`] loads and launches. The kernels are CUDA C++ in this crate's folder
-//! `kernels`, with the PTX that they compile to beside them.
+//! The file of a family has the functions that libraries call, the checks of their arguments, and the
+//! launches. The kernels are CUDA C++ in this crate's folder `kernels`, with their PTX beside them.
 
-mod kernels;
-pub(super) mod products;
+mod launch;
+pub(super) mod matmul;
 pub(super) mod random;
 pub(super) mod sort;
-
-pub(crate) use kernels::Operators;
 
 use thalweg_core::{DType, Result, ensure};
 
 use super::session::Session;
-use super::tensor::{Tensor, Where};
+use super::tensor::{Location, Tensor};
 
-/// What an argument has to be: its name in messages, the types that it can have, and its sizes.
-fn expect(
+/// An argument with its name in messages.
+type NamedTensor<'t> = (&'static str, &'t Tensor);
+
+/// Checks an argument: its device, its element type, and its sizes.
+fn check_argument(
     session: &Session<'_>,
-    (name, tensor): (&str, &Tensor),
+    (name, tensor): NamedTensor<'_>,
     dtypes: &[DType],
     sizes: &[i64],
 ) -> Result<()> {
-    on_device(session, name, tensor)?;
+    check_device(session, name, tensor)?;
     ensure!(
         dtypes.contains(&tensor.dtype),
         Delegate,
@@ -44,17 +44,17 @@ fn expect(
     Ok(())
 }
 
-/// The same of one whose elements lie one after another, and begin at a multiple of so many bytes.
-fn expect_dense(
+/// Checks an argument that must be contiguous, too, with this alignment in bytes.
+fn check_contiguous(
     session: &Session<'_>,
-    (name, tensor): (&str, &Tensor),
+    (name, tensor): NamedTensor<'_>,
     dtypes: &[DType],
     sizes: &[i64],
     alignment: u64,
 ) -> Result<()> {
-    expect(session, (name, tensor), dtypes, sizes)?;
+    check_argument(session, (name, tensor), dtypes, sizes)?;
     ensure!(
-        tensor.is_row_major(),
+        tensor.is_contiguous(),
         Unsupported,
         "`{name}` has sizes {sizes:?} and strides {:?}, which are not one after another",
         tensor.strides
@@ -68,13 +68,14 @@ fn expect_dense(
     Ok(())
 }
 
-fn on_device(session: &Session<'_>, name: &str, tensor: &Tensor) -> Result<()> {
-    let here = Where::Device(session.device.ordinal());
+/// Checks that an argument is on the device of the call.
+fn check_device(session: &Session<'_>, name: &str, tensor: &Tensor) -> Result<()> {
+    let here = Location::Device(session.device.ordinal());
     ensure!(
-        tensor.storage.on == here,
+        tensor.storage.location == here,
         Delegate,
         "`{name}` is on {:?}, and the call on {here:?}",
-        tensor.storage.on
+        tensor.storage.location
     );
     Ok(())
 }

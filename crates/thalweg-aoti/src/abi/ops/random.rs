@@ -1,9 +1,9 @@
 //! Random numbers.
 //!
-//! They are Philox 4 x 32 with 10 rounds, of a counter that is on the device: each launch takes as many
-//! values of it as it needs, so that no number comes twice, also where a graph repeats the launch. The
-//! key is the backend's seed. Upstream's seed is the time; so no program can rely on its numbers, and
-//! they are not the same here.
+//! The generator is Philox 4 x 32 with 10 rounds. Its key is the backend's seed. Its counter is on the
+//! device, and each launch reserves as many values of it as it needs, so that no number comes twice, also
+//! where a graph repeats the launch. Upstream's seed is the time, so no program can rely on upstream's
+//! numbers, and they are not the same here.
 #![allow(
     unsafe_code,
     reason = "libraries pass handles and pointers, and kernels are launched by address; each block \
@@ -12,16 +12,17 @@
 
 use thalweg_core::{DType, Result, bail, ensure};
 
-use super::super::numbers::CUDA;
-use super::super::session::{Session, answer};
-use super::super::tensor::{Storage, Tensor, Where, dtype, row_major_strides};
-use super::super::tensors::{Handle, empty, look, numbers, put_tensor};
-use super::kernels::{File, Launch, file};
-use super::on_device;
+use super::super::codes::{CUDA, dtype};
+use super::super::handle::{TensorHandle, array, check_out, tensor_of, write_tensor};
+use super::super::kernels::{PtxFile, ptx_file};
+use super::super::session::{AotiTorchError, Session, torch_function};
+use super::super::tensor::{Location, Storage, Tensor, contiguous_strides};
+use super::check_device;
+use super::launch::LaunchConfig;
 
-static RANDOM: File = file!("random.ptx");
+static RANDOM: PtxFile = ptx_file!("random.ptx", None);
 
-/// Numbers from 0 on and below 1. Nothing is said of layout and pinned memory, as upstream.
+/// A tensor of uniformly distributed numbers in [0, 1). Layout and pinned memory are ignored, as upstream.
 pub(in crate::abi) unsafe extern "C" fn aoti_torch_cuda_rand(
     sizes: *const i64,
     dimensions: i64,
@@ -30,12 +31,12 @@ pub(in crate::abi) unsafe extern "C" fn aoti_torch_cuda_rand(
     device_type: *const i32,
     device_index: i32,
     _pin_memory: *const i32,
-    result: *mut Handle,
-) -> i32 {
-    answer("aoti_torch_cuda_rand", |session| {
-        // SAFETY: the library's numbers, each of which may be missing, and its place for a tensor.
+    result: *mut TensorHandle,
+) -> AotiTorchError {
+    torch_function("aoti_torch_cuda_rand", |session| {
+        // SAFETY: the library's array, optional numbers and out-parameter.
         unsafe {
-            let sizes = numbers(sizes, dimensions)?;
+            let sizes = array(sizes, dimensions)?;
             let dtype = match type_code.as_ref() {
                 Some(code) => dtype(*code)?,
                 None => DType::F32,
@@ -47,32 +48,36 @@ pub(in crate::abi) unsafe extern "C" fn aoti_torch_cuda_rand(
                 Unsupported,
                 "random numbers on device {device_index} of kind {kind}, in a call on device {here}"
             );
-            ensure!(
-                !result.is_null(),
-                Delegate,
-                "there is no place for the result"
-            );
-            put_tensor(result, uniform(session, sizes, dtype)?)
+            check_out(result, "result")?;
+            write_tensor(result, rand(session, sizes, dtype)?)
         }
     })
 }
 
-/// Fills a tensor with whole numbers from `low` on and below `high`.
+/// Fills a tensor with uniformly distributed integers in [`low`, `high`).
 pub(in crate::abi) unsafe extern "C" fn aoti_torch_cuda_randint_low_out(
-    out: Handle,
+    out: TensorHandle,
     low: i64,
     high: i64,
     sizes: *const i64,
     dimensions: i64,
-) -> i32 {
-    answer("aoti_torch_cuda_randint_low_out", |session| {
-        // SAFETY: the library's tensor, and its numbers.
-        unsafe { between(session, look(out)?, low, high, numbers(sizes, dimensions)?) }
+) -> AotiTorchError {
+    torch_function("aoti_torch_cuda_randint_low_out", |session| {
+        // SAFETY: the library's handle and array.
+        unsafe {
+            randint(
+                session,
+                tensor_of(out)?,
+                low,
+                high,
+                array(sizes, dimensions)?,
+            )
+        }
     })
 }
 
-fn uniform(session: &Session<'_>, sizes: &[i64], dtype: DType) -> Result<Tensor> {
-    // How the kernel calls the type, and how many numbers come of one value of the counter.
+fn rand(session: &Session<'_>, sizes: &[i64], dtype: DType) -> Result<Tensor> {
+    // The kernel's code of the type, and the numbers for each value of the counter.
     let (kind, each) = match dtype {
         DType::BF16 => (0, 4),
         DType::F16 => (1, 4),
@@ -80,8 +85,8 @@ fn uniform(session: &Session<'_>, sizes: &[i64], dtype: DType) -> Result<Tensor>
         DType::F64 => (3, 2),
         other => bail!(Unsupported, "random numbers of {other}"),
     };
-    let on = Where::Device(session.device.ordinal());
-    let out = empty(session, sizes, &row_major_strides(sizes), dtype, on)?;
+    let here = Location::Device(session.device.ordinal());
+    let out = session.empty_tensor(sizes, &contiguous_strides(sizes), dtype, here)?;
     let count = out.count() as u64;
     if count == 0 {
         return Ok(out);
@@ -92,20 +97,20 @@ fn uniform(session: &Session<'_>, sizes: &[i64], dtype: DType) -> Result<Tensor>
         out.address(),
         kind,
         count,
-        session.operators.seed(),
+        session.kernels.seed(),
         first.address,
     ];
     // SAFETY: these are the kernel's arguments; the tensor has so many elements of that type, and all
-    // memory is there until the stream is past this.
+    // memory is there until the stream has passed the launch.
     unsafe {
-        let (operators, launch) = (session.operators, Launch::over(values));
-        operators.launch(session, &RANDOM, c"random_uniform", launch, &arguments)?;
+        let config = LaunchConfig::grid_stride(values);
+        session.launch(&RANDOM, c"random_uniform", config, &arguments)?;
     }
     Ok(out)
 }
 
-fn between(session: &Session<'_>, out: &Tensor, low: i64, high: i64, sizes: &[i64]) -> Result<()> {
-    on_device(session, "out", out)?;
+fn randint(session: &Session<'_>, out: &Tensor, low: i64, high: i64, sizes: &[i64]) -> Result<()> {
+    check_device(session, "out", out)?;
     ensure!(
         high > low,
         Delegate,
@@ -119,7 +124,7 @@ fn between(session: &Session<'_>, out: &Tensor, low: i64, high: i64, sizes: &[i6
         DType::I64
     );
     ensure!(
-        out.sizes == sizes && out.is_row_major(),
+        out.sizes == sizes && out.is_contiguous(),
         Delegate,
         "`out` has sizes {:?} and strides {:?}, where {sizes:?} are to be filled, one after another",
         out.sizes,
@@ -136,28 +141,28 @@ fn between(session: &Session<'_>, out: &Tensor, low: i64, high: i64, sizes: &[i6
         count,
         low as u64,
         high.wrapping_sub(low) as u64,
-        session.operators.seed(),
+        session.kernels.seed(),
         first.address,
     ];
-    // SAFETY: as in `uniform`.
+    // SAFETY: as in `rand`.
     unsafe {
-        let (operators, launch) = (session.operators, Launch::over(values));
-        operators.launch(session, &RANDOM, c"random_between", launch, &arguments)
+        let config = LaunchConfig::grid_stride(values);
+        session.launch(&RANDOM, c"random_between", config, &arguments)
     }
 }
 
-/// Takes so many values of the counter, on the stream; the first one is in the memory that this gives.
+/// Reserves values of the generator's counter, on the stream. The memory that is returned holds the first
+/// one.
 fn reserve(session: &Session<'_>, values: u64) -> Result<Storage> {
-    let operators = session.operators;
-    let counter = operators.counter(session)?;
+    let counter = session.random_counter()?;
     let first = session.allocate(size_of::<u64>() as u64)?;
-    let launch = Launch {
+    let config = LaunchConfig {
         grid: [1, 1],
         threads: 1,
         shared: 0,
     };
     let arguments = [counter, values, first.address];
-    // SAFETY: these are the kernel's arguments, and both places are there until the stream is past this.
-    unsafe { operators.launch(session, &RANDOM, c"random_reserve", launch, &arguments)? };
+    // SAFETY: these are the kernel's arguments, and both are there until the stream has passed the launch.
+    unsafe { session.launch(&RANDOM, c"random_reserve", config, &arguments)? };
     Ok(first)
 }

@@ -1,8 +1,11 @@
 //! Stable sorting.
 //!
-//! Order is PyTorch's: what is no number is greater than everything, zeros of both signs are equal, and
-//! what is equal stays in its order, also where the order descends. Upstream takes five element types
-//! and dense tensors; here all real types are taken, with any strides that a copy can make dense.
+//! The order is PyTorch's: NaN is greater than everything, zeros of both signs are equal, and equal
+//! elements keep their order, also in a descending sort. Upstream takes five element types and contiguous
+//! tensors; here all real types are taken, with any strides that a copy can make contiguous.
+//!
+//! A block sorts a short slice at once. Longer slices are sorted by radix: elements are mapped to unsigned
+//! keys of the same order, and each pass orders keys and positions by eight bits of the key.
 #![allow(
     unsafe_code,
     reason = "libraries pass handles, and kernels are launched by address; each block says why it is \
@@ -14,54 +17,112 @@ use std::ffi::CStr;
 use thalweg_core::{DType, Result, bail, ensure};
 
 use super::super::copies::copy;
-use super::super::session::{Session, answer};
-use super::super::tensor::{Tensor, Where, row_major_strides};
-use super::super::tensors::{Handle, empty, look, put_tensor};
-use super::kernels::{File, Launch, file};
-use super::on_device;
+use super::super::handle::{TensorHandle, check_out, tensor_of, write_tensor};
+use super::super::kernels::{PtxFile, ptx_file};
+use super::super::session::{AotiTorchError, Session, torch_function};
+use super::super::tensor::{Location, Storage, Tensor, contiguous_strides};
+use super::check_device;
+use super::launch::LaunchConfig;
 
-static SORT: File = file!("sort.ptx");
+static SORT: PtxFile = ptx_file!("sort.ptx", None);
 
-/// Slices up to this are sorted by one block each.
-const SHORT: u64 = 2048;
+/// The longest slice that one block sorts.
+const MAX_SHORT: u64 = 2048;
 
-/// All sorting is stable, whether or not it is asked for.
+/// The most blocks of a launch.
+const MAX_BLOCKS: u64 = i32::MAX as u64;
+
+/// The longest slice: positions have 32 bits, and tiles end beyond the last element.
+const MAX_LEN: u64 = 1 << 31;
+
+/// Sorts a tensor along a dimension. The sort is stable, also if the library does not require it.
 pub(in crate::abi) unsafe extern "C" fn aoti_torch_cuda_sort_stable(
-    tensor: Handle,
+    tensor: TensorHandle,
     _stable: *const i32,
     dimension: i64,
     descending: i32,
-    sorted: *mut Handle,
-    indices: *mut Handle,
-) -> i32 {
-    answer("aoti_torch_cuda_sort_stable", |session| {
-        // SAFETY: the library's tensor, and its places for others.
+    sorted: *mut TensorHandle,
+    indices: *mut TensorHandle,
+) -> AotiTorchError {
+    torch_function("aoti_torch_cuda_sort_stable", |session| {
+        // SAFETY: the library's handle and out-parameters.
         unsafe {
-            let tensor = look(tensor)?;
-            ensure!(
-                !sorted.is_null() && !indices.is_null(),
-                Delegate,
-                "there is no place for the results"
-            );
+            let tensor = tensor_of(tensor)?;
+            check_out(sorted, "results")?;
+            check_out(indices, "results")?;
             let results = sort(session, tensor, dimension, descending != 0)?;
-            put_tensor(sorted, results.0)?;
-            put_tensor(indices, results.1)
+            write_tensor(sorted, results.0)?;
+            write_tensor(indices, results.1)
         }
     })
 }
 
-/// How a dense tensor is cut into slices along a dimension.
+/// A tensor that is sorted, with the tensors that receive the result. All are contiguous and on the device.
+struct Sort<'s, 'c> {
+    session: &'s Session<'c>,
+    from: u64,
+    sorted: u64,
+    indices: u64,
+    slices: Slices,
+    /// The kernels' code of the element type.
+    dtype_code: u64,
+    descending: u64,
+}
+
+/// The slices of a contiguous tensor along a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Cut {
-    slices: u64,
+struct Slices {
+    count: u64,
+    /// The elements of a slice.
     len: u64,
-    /// How far apart the elements of a slice are.
+    /// The stride between the elements of a slice.
     inner: u64,
 }
 
-/// What kernels call an element type, and how many bits its keys have.
-fn type_and_bits(dtype: DType) -> Result<(u64, u64)> {
-    let number = match dtype {
+/// Sorts a tensor. Returns the sorted elements and their indices.
+fn sort(
+    session: &Session<'_>,
+    tensor: &Tensor,
+    dimension: i64,
+    descending: bool,
+) -> Result<(Tensor, Tensor)> {
+    check_device(session, "self", tensor)?;
+    let slices = Slices::of(&tensor.sizes, dimension)?;
+    let (dtype_code, bits) = dtype_code_and_bits(tensor.dtype)?;
+    let here = Location::Device(session.device.ordinal());
+    let strides = contiguous_strides(&tensor.sizes);
+    let like = |dtype| session.empty_tensor(&tensor.sizes, &strides, dtype, here);
+    let (sorted, indices) = (like(tensor.dtype)?, like(DType::I64)?);
+    if tensor.count() == 0 {
+        return Ok((sorted, indices));
+    }
+    let contiguous;
+    let tensor = if tensor.is_contiguous() {
+        tensor
+    } else {
+        contiguous = like(tensor.dtype)?;
+        copy(session, &contiguous, tensor)?;
+        &contiguous
+    };
+    let sort = Sort {
+        session,
+        from: tensor.address(),
+        sorted: sorted.address(),
+        indices: indices.address(),
+        slices,
+        dtype_code,
+        descending: u64::from(descending),
+    };
+    match slices.len {
+        ..=MAX_SHORT => sort.in_blocks()?,
+        _ => sort.by_radix(if bits == 64 { &WIDE } else { &NARROW }, bits)?,
+    }
+    Ok((sorted, indices))
+}
+
+/// The kernels' code of an element type, and the bits of its keys.
+fn dtype_code_and_bits(dtype: DType) -> Result<(u64, u64)> {
+    let code = match dtype {
         DType::U8 | DType::Bool => 0,
         DType::I8 => 1,
         DType::U16 => 2,
@@ -76,176 +137,153 @@ fn type_and_bits(dtype: DType) -> Result<(u64, u64)> {
         DType::F64 => 11,
         other => bail!(Unsupported, "elements of {other} have no order"),
     };
-    Ok((number, dtype.size() as u64 * 8))
+    Ok((code, dtype.size() as u64 * 8))
 }
 
-fn sort(
-    session: &Session<'_>,
-    tensor: &Tensor,
-    dimension: i64,
-    descending: bool,
-) -> Result<(Tensor, Tensor)> {
-    on_device(session, "self", tensor)?;
-    let cut = Cut::of(&tensor.sizes, dimension)?;
-    let (kind, bits) = type_and_bits(tensor.dtype)?;
-    let on = Where::Device(session.device.ordinal());
-    let strides = row_major_strides(&tensor.sizes);
-    let like = |dtype| empty(session, &tensor.sizes, &strides, dtype, on);
-    let (sorted, indices) = (like(tensor.dtype)?, like(DType::I64)?);
-    if tensor.count() == 0 {
-        return Ok((sorted, indices));
-    }
-    let dense;
-    let tensor = if tensor.is_row_major() {
-        tensor
-    } else {
-        dense = like(tensor.dtype)?;
-        copy(session, &dense, tensor)?;
-        &dense
-    };
-    let Cut { slices, len, inner } = cut;
-    let run = |kernel: &'static CStr, launch, arguments: &[u64]| {
-        // SAFETY: what is launched below has the arguments that its kernel takes. The tensors are dense
-        // and have `slices * len` elements; temporaries are as large as their kernels take them to be,
-        // and are there until the stream is past what uses them.
-        unsafe {
-            session
-                .operators
-                .launch(session, &SORT, kernel, launch, arguments)
-        }
-    };
-    let (from, to, to_indices) = (tensor.address(), sorted.address(), indices.address());
-    let descending = u64::from(descending);
-    if len <= SHORT {
-        ensure!(
-            slices <= MOST_BLOCKS,
-            Unsupported,
-            "{slices} slices to be sorted"
-        );
-        let room = len.next_power_of_two().max(2);
-        let launch = Launch {
-            grid: [slices as u32, 1],
-            threads: (room / 2).max(32) as u32,
-            shared: 0,
-        };
-        let arguments = [
-            from, kind, descending, slices, len, inner, room, to, to_indices,
-        ];
-        run(c"sort_short", launch, &arguments)?;
-        return Ok((sorted, indices));
-    }
-    let kernels = if bits == 64 { &WIDE } else { &NARROW };
-    let tiles = len.div_ceil(kernels.tile);
-    let (blocks, rows) = (slices * tiles, slices * 256);
-    ensure!(
-        blocks <= MOST_BLOCKS && rows <= MOST_BLOCKS && len <= MOST_LEN,
-        Unsupported,
-        "{slices} slices of {len} elements to be sorted"
-    );
-    let count = slices * len;
-    let [keys, other_keys] = [(); 2].map(|()| session.allocate(count * kernels.key_bytes));
-    let [positions, other_positions] = [(); 2].map(|()| session.allocate(count * 4));
-    let (counts, totals) = (
-        session.allocate(rows * tiles * 4),
-        session.allocate(rows * 4),
-    );
-    let (counts, totals) = (counts?, totals?);
-    let mut here = (keys?, positions?);
-    let mut there = (other_keys?, other_positions?);
-    let over_tiles = Launch {
-        grid: [blocks as u32, 1],
-        threads: 256,
-        shared: 0,
-    };
-    let over_rows = Launch {
-        grid: [rows.div_ceil(8) as u32, 1],
-        ..over_tiles
-    };
-    run(
-        kernels.keys,
-        Launch::over(count),
-        &[
-            from,
-            kind,
-            descending,
-            slices,
-            len,
-            inner,
-            here.0.address,
-            here.1.address,
-        ],
-    )?;
-    for shift in (0..bits).step_by(8) {
-        let (keys, positions) = (here.0.address, here.1.address);
-        let (counts, totals) = (counts.address, totals.address);
-        run(
-            kernels.count,
-            over_tiles,
-            &[keys, len, tiles, shift, counts],
-        )?;
-        run(c"sort_places", over_rows, &[counts, tiles, rows, totals])?;
-        let arguments = [
-            keys,
-            positions,
-            len,
-            tiles,
-            shift,
-            counts,
-            totals,
-            there.0.address,
-            there.1.address,
-        ];
-        run(kernels.move_, over_tiles, &arguments)?;
-        std::mem::swap(&mut here, &mut there);
-    }
-    run(
-        c"sort_finish",
-        Launch::over(count),
-        &[
-            from,
-            kind,
-            slices,
-            len,
-            inner,
-            here.1.address,
-            to,
-            to_indices,
-        ],
-    )?;
-    Ok((sorted, indices))
-}
-
-/// Launches have at most so many blocks.
-const MOST_BLOCKS: u64 = i32::MAX as u64;
-/// Positions have 32 bits, and tiles end beyond the last.
-const MOST_LEN: u64 = 1 << 31;
-
-/// The kernels for keys of some size.
-struct Kernels {
+/// The radix sort kernels for one key width.
+struct RadixKernels {
     keys: &'static CStr,
     count: &'static CStr,
-    move_: &'static CStr,
+    scatter: &'static CStr,
     key_bytes: u64,
-    /// Keys of a tile.
+    /// The keys of a tile.
     tile: u64,
 }
 
-static NARROW: Kernels = Kernels {
+static NARROW: RadixKernels = RadixKernels {
     keys: c"sort_keys_32",
     count: c"sort_count_32",
-    move_: c"sort_move_32",
+    scatter: c"sort_scatter_32",
     key_bytes: 4,
     tile: 4096,
 };
-static WIDE: Kernels = Kernels {
+static WIDE: RadixKernels = RadixKernels {
     keys: c"sort_keys_64",
     count: c"sort_count_64",
-    move_: c"sort_move_64",
+    scatter: c"sort_scatter_64",
     key_bytes: 8,
     tile: 2048,
 };
 
-impl Cut {
+/// The keys of all elements, and their positions in their slices.
+struct KeyBuffers {
+    keys: Storage,
+    positions: Storage,
+}
+
+impl Sort<'_, '_> {
+    /// Sorts each slice in one block.
+    fn in_blocks(&self) -> Result<()> {
+        let Slices { count, len, inner } = self.slices;
+        ensure!(
+            count <= MAX_BLOCKS,
+            Unsupported,
+            "{count} slices to be sorted"
+        );
+        let padded = len.next_power_of_two().max(2);
+        let config = LaunchConfig {
+            grid: [count as u32, 1],
+            threads: (padded / 2).max(32) as u32,
+            shared: 0,
+        };
+        let arguments = [
+            self.from,
+            self.dtype_code,
+            self.descending,
+            count,
+            len,
+            inner,
+            padded,
+            self.sorted,
+            self.indices,
+        ];
+        self.launch(c"sort_short", config, &arguments)
+    }
+
+    /// Sorts all slices by radix.
+    fn by_radix(&self, kernels: &RadixKernels, bits: u64) -> Result<()> {
+        let Slices { count, len, inner } = self.slices;
+        let tiles = len.div_ceil(kernels.tile);
+        // A row has the counts of one digit in the tiles of one slice.
+        let (blocks, rows) = (count * tiles, count * 256);
+        ensure!(
+            blocks <= MAX_BLOCKS && rows <= MAX_BLOCKS && len <= MAX_LEN,
+            Unsupported,
+            "{count} slices of {len} elements to be sorted"
+        );
+        let elements = count * len;
+        let [mut from, mut to] = self.key_buffers(elements, kernels.key_bytes)?;
+        let counts = self.session.allocate(rows * tiles * 4);
+        let totals = self.session.allocate(rows * 4);
+        let (counts, totals) = (counts?, totals?);
+        let over_tiles = LaunchConfig {
+            grid: [blocks as u32, 1],
+            threads: 256,
+            shared: 0,
+        };
+        let over_rows = LaunchConfig {
+            grid: [rows.div_ceil(8) as u32, 1],
+            ..over_tiles
+        };
+        let over_elements = LaunchConfig::grid_stride(elements);
+        let (start, code, descending) = (self.from, self.dtype_code, self.descending);
+        let (keys, positions) = (from.keys.address, from.positions.address);
+        let arguments = [start, code, descending, count, len, inner, keys, positions];
+        self.launch(kernels.keys, over_elements, &arguments)?;
+        let (counts, totals) = (counts.address, totals.address);
+        for shift in (0..bits).step_by(8) {
+            let (keys, positions) = (from.keys.address, from.positions.address);
+            let arguments = [keys, len, tiles, shift, counts];
+            self.launch(kernels.count, over_tiles, &arguments)?;
+            let arguments = [counts, tiles, rows, totals];
+            self.launch(c"sort_scan", over_rows, &arguments)?;
+            let (to_keys, to_positions) = (to.keys.address, to.positions.address);
+            let arguments = [
+                keys,
+                positions,
+                len,
+                tiles,
+                shift,
+                counts,
+                totals,
+                to_keys,
+                to_positions,
+            ];
+            self.launch(kernels.scatter, over_tiles, &arguments)?;
+            std::mem::swap(&mut from, &mut to);
+        }
+        let positions = from.positions.address;
+        let (sorted, indices) = (self.sorted, self.indices);
+        let arguments = [start, code, count, len, inner, positions, sorted, indices];
+        self.launch(c"sort_finish", over_elements, &arguments)
+    }
+
+    /// Two buffers that the passes of a radix sort use in turn.
+    fn key_buffers(&self, elements: u64, key_bytes: u64) -> Result<[KeyBuffers; 2]> {
+        let allocate = |bytes| self.session.allocate(elements * bytes);
+        let [keys, other_keys] = [(); 2].map(|()| allocate(key_bytes));
+        let [positions, other_positions] = [(); 2].map(|()| allocate(4));
+        let buffers = |keys: Result<Storage>, positions: Result<Storage>| -> Result<KeyBuffers> {
+            Ok(KeyBuffers {
+                keys: keys?,
+                positions: positions?,
+            })
+        };
+        Ok([
+            buffers(keys, positions)?,
+            buffers(other_keys, other_positions)?,
+        ])
+    }
+
+    fn launch(&self, kernel: &'static CStr, config: LaunchConfig, arguments: &[u64]) -> Result<()> {
+        // SAFETY: what the functions above launch has the arguments that its kernel takes. The tensors are
+        // contiguous and have as many elements as the slices; temporaries are as large as their kernels
+        // take them to be, and are there until the stream has passed what uses them.
+        unsafe { self.session.launch(&SORT, kernel, config, arguments) }
+    }
+}
+
+impl Slices {
     fn of(sizes: &[i64], dimension: i64) -> Result<Self> {
         let rank = sizes.len() as i64;
         // A tensor without dimensions is taken to have one.
@@ -262,7 +300,7 @@ impl Cut {
         }) as usize;
         let product = |sizes: &[i64]| sizes.iter().map(|&size| size as u64).product::<u64>();
         Ok(Self {
-            slices: product(&sizes[..at.min(sizes.len())])
+            count: product(&sizes[..at.min(sizes.len())])
                 * product(sizes.get(at + 1..).unwrap_or_default()),
             len: sizes.get(at).map_or(1, |&size| size as u64),
             inner: product(sizes.get(at + 1..).unwrap_or_default()),
@@ -275,19 +313,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tensor_is_cut_along_a_dimension() {
-        let cut = |sizes: &[i64], dimension| {
-            let cut = Cut::of(sizes, dimension).unwrap();
-            (cut.slices, cut.len, cut.inner)
+    fn a_tensor_is_sliced_along_a_dimension() {
+        let slices = |sizes: &[i64], dimension| {
+            let slices = Slices::of(sizes, dimension).unwrap();
+            (slices.count, slices.len, slices.inner)
         };
-        assert_eq!(cut(&[2, 3, 5], 0), (15, 2, 15));
-        assert_eq!(cut(&[2, 3, 5], 1), (10, 3, 5));
-        assert_eq!(cut(&[2, 3, 5], -1), (6, 5, 1));
-        assert_eq!(cut(&[2, 3, 5], -3), (15, 2, 15));
-        assert_eq!(cut(&[], 0), (1, 1, 1));
-        assert_eq!(cut(&[], -1), (1, 1, 1));
+        assert_eq!(slices(&[2, 3, 5], 0), (15, 2, 15));
+        assert_eq!(slices(&[2, 3, 5], 1), (10, 3, 5));
+        assert_eq!(slices(&[2, 3, 5], -1), (6, 5, 1));
+        assert_eq!(slices(&[2, 3, 5], -3), (15, 2, 15));
+        assert_eq!(slices(&[], 0), (1, 1, 1));
+        assert_eq!(slices(&[], -1), (1, 1, 1));
         for (sizes, dimension) in [(&[2, 3][..], 2), (&[2, 3], -3), (&[], 1)] {
-            let error = Cut::of(sizes, dimension).unwrap_err().to_string();
+            let error = Slices::of(sizes, dimension).unwrap_err().to_string();
             assert!(
                 error.contains(&format!("dimension {dimension} of")),
                 "{error}"

@@ -1,5 +1,5 @@
-//! Libraries are loaded, and broken ones are not. Real ones come from the programs in the folder that
-//! the environment variable `THALWEG_TEST_PROGRAMS` names, or those of the repository; a file that is read, but not loaded, is
+//! Tests of loading libraries. Real libraries come from the programs in the folder that the environment
+//! variable `THALWEG_TEST_PROGRAMS` names, or from those of the repository. The file for tests of parsing is
 //! libgcc, which every process here has.
 
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ fn libgcc() -> &'static [u8] {
     })
 }
 
-/// The library that tests make, which cargo puts beside them.
+/// The library of `thalweg-aoti-sample`, which cargo builds beside the tests.
 fn sample() -> Vec<u8> {
     let program = std::env::current_exe().unwrap();
     let places = program.ancestors().skip(1).take(3);
@@ -90,34 +90,34 @@ extern "C" fn stand_in() -> i32 {
     0
 }
 
-/// For tests that load, of which one looks at what is loaded.
+/// A lock for tests that load, since one reads the process's mappings.
 fn one_at_a_time() -> MutexGuard<'static, ()> {
     static LOADING: Mutex<()> = Mutex::new(());
     LOADING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What no library may be bound to.
+/// A function that no library may be bound to.
 extern "C" fn decoy() -> i32 {
     1
 }
 
-/// Gives everything that is not the system's.
-fn provides(name: &str) -> Option<Provided> {
+/// Defines all names that are not the system's.
+fn define(name: &str) -> Option<Definition> {
     let ours = name.starts_with("aoti_") || name.starts_with("cu");
-    ours.then_some(Provided::Function(stand_in as *const () as u64))
+    ours.then_some(Definition::Function(stand_in as *const () as u64))
 }
 
 fn load(bytes: &[u8]) -> Result<Library> {
     // SAFETY: these libraries only set themselves up when they are loaded, and the tests call nothing
     // of them.
-    unsafe { Library::load(bytes, &System::default(), provides) }
+    unsafe { Library::load(bytes, &System::default(), define) }
 }
 
-fn parse(bytes: &[u8]) -> Result<Image<'_>> {
-    Image::parse(bytes, Machine::here()?)
+fn parse(bytes: &[u8]) -> Result<ElfImage<'_>> {
+    ElfImage::parse(bytes, Machine::here()?)
 }
 
-/// What the process has mapped, by name.
+/// The number of the process's mappings with a name.
 fn mapped(name: &str) -> usize {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     maps.lines().filter(|line| line.contains(name)).count()
@@ -147,9 +147,10 @@ fn a_library_is_bound_to_what_it_is_given_whatever_the_process_has() {
     // As if the process had CUDA's runtime, for all to see.
     let export = Export {
         name: "cudaGetDevice".into(),
-        what: Provided::Function(decoy as *const () as u64),
+        definition: Definition::Function(decoy as *const () as u64),
     };
-    let everywhere = emit(Machine::here().unwrap(), "libcudart.so.13", &[export]).unwrap();
+    let everywhere =
+        write_provider(Machine::here().unwrap(), "libcudart.so.13", &[export]).unwrap();
     let file = tempfile(&everywhere);
     let path = format!("/proc/self/fd/{}\0", std::os::fd::AsRawFd::as_raw_fd(&file));
     // SAFETY: the object has nothing that runs when it is loaded.
@@ -229,7 +230,7 @@ fn a_real_library_gets_all_its_imports_from_its_provider() {
         )
         .unwrap_err();
         for import in imports {
-            let ours = provides(&import.name).is_some();
+            let ours = define(&import.name).is_some();
             assert_eq!(error.to_string().contains(&import.name), ours, "{import:?}");
         }
     }
@@ -240,12 +241,12 @@ fn what_a_library_has_of_cpp_is_its_own() {
     let is_of_cpp = |name: &&str| name.starts_with("_Z");
     for (name, bytes) in real_libraries() {
         let image = parse(&bytes).unwrap();
-        let before = image.shown();
+        let before = image.visible_symbols();
         let count = before.iter().filter(|name| is_of_cpp(name)).count();
         assert!(count > 1000, "{name} has {count}");
         let copy = image.rewritten(is_of_system, "123456789012").unwrap();
         let copy = parse(&copy).unwrap();
-        let shown = copy.shown();
+        let shown = copy.visible_symbols();
         let of_cpp = shown.iter().filter(|name| is_of_cpp(name)).count();
         assert_eq!(of_cpp, 0, "{name}");
         assert_eq!(shown.len(), before.len() - count, "{name}");
@@ -294,7 +295,7 @@ fn the_copy_asks_for_less_than_the_library() {
         assert_eq!(other, "libc.so.6");
         if keeps_libc {
             // It needs a library of CUDA, too: in place of its own name.
-            let name = parse(&bytes).unwrap().own_name_entry().unwrap();
+            let name = parse(&bytes).unwrap().soname_entry().unwrap();
             bytes[name..][..8].copy_from_slice(&(elf::DT_NEEDED.0 as u64).to_le_bytes());
         }
         let image = parse(&bytes).unwrap();
@@ -304,7 +305,7 @@ fn the_copy_asks_for_less_than_the_library() {
         let needed = image.needed().unwrap();
         assert!(needed.contains(&"provider"), "{needed:?}");
         assert_eq!(needed.contains(&"libc.so.6"), keeps_libc, "{needed:?}");
-        assert!(image.wishes_only());
+        assert!(image.has_only_weak_versions());
         let imports = image.imports().unwrap();
         let abort = imports
             .iter()
@@ -350,7 +351,7 @@ fn a_library_for_another_machine_is_refused() {
         Machine::X86_64 => Machine::Aarch64,
         Machine::Aarch64 => Machine::X86_64,
     };
-    let error = Image::parse(libgcc(), other)
+    let error = ElfImage::parse(libgcc(), other)
         .map(|_| ())
         .unwrap_err()
         .to_string();
@@ -392,12 +393,12 @@ fn names_are_as_long_as_the_name_that_they_replace() {
     assert_eq!(digits(36 * 36 + 35, 5), "0010z");
 }
 
-/// A place in the parts of a file that say where things are.
+/// An offset in the structural parts of a file.
 fn somewhere() -> impl Strategy<Value = usize> {
     let image = parse(libgcc()).unwrap();
-    let places = image.places_that_matter();
+    let parts = image.structural_parts();
     any::<prop::sample::Index>().prop_map(move |index| {
-        let (start, len) = places[index.index(places.len())];
+        let (start, len) = parts[index.index(parts.len())];
         start + index.index(len.max(1))
     })
 }
