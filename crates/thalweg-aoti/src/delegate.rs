@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use thalweg_core::{Delegate, DelegateInstance, Result, State};
+use thalweg_core::{Delegate, DelegateInstance, Result};
+use thalweg_runtime::{State};
 
 use crate::instance::Instance;
 use crate::model::Model;

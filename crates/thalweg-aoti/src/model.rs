@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use thalweg_core::{DelegateSpec, Result, State};
+use thalweg_core::{DelegateSpec, Result};
+use thalweg_runtime::{State};
 use thalweg_cuda::{Event, Stream};
 
 use crate::abi::{ConstantInfo, UserManagedConstants};

@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use thalweg_core::{Payload as Bytes, Result, State, DelegateBuffer, bail, ensure};
+use thalweg_core::{Payload as Bytes, Result, DelegateBuffer, bail, ensure};
+use thalweg_runtime::{State};
 use thalweg_cuda::{DeviceBuffer, Event, Stream};
 
 use super::blob::BlobConstants;

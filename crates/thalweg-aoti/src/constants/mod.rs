@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use thalweg_core::{DelegateSpec, Payload as Bytes, Result, State, bail, ensure};
+use thalweg_core::{DelegateSpec, Payload as Bytes, Result, bail, ensure};
+use thalweg_runtime::{State};
 use thalweg_cuda::Event;
 
 use self::blob::BlobConstants;

@@ -11,7 +11,8 @@ mod records;
 use std::sync::Arc;
 
 use thalweg_core::{Call, CallEnd, DelegateInstance, Device as _, ErrorKind, Result};
-use thalweg_core::{GraphKey, State, StreamHandle, bail};
+use thalweg_core::{GraphKey, StreamHandle, bail};
+use thalweg_runtime::{State};
 use thalweg_cuda::Stream;
 
 use self::graph_key::{EncodedRun, GraphKeys};

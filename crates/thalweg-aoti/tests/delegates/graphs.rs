@@ -1,6 +1,7 @@
 //! Delegates in graphs.
 
-use thalweg_core::{Device as _, GraphUse, Output, StreamHandle};
+use thalweg_core::{Device as _, Output, StreamHandle};
+use thalweg_runtime::{GraphUse};
 use thalweg_cuda::{Capture, DeviceArray, Stream};
 
 use super::*;

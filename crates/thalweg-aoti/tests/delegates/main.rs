@@ -13,10 +13,8 @@ use std::sync::Arc;
 use thalweg_aoti::{CudaBackend, NAME};
 use thalweg_aoti_sample::{COUNT, KEEPS, MAGIC, NO_KERNEL, Recipe, TWICE};
 use thalweg_aoti_sample::{UNSUPPORTED, VARIES, WAITS, WEIGHT};
-use thalweg_core::{
-    DeviceId, DeviceKind, KernelRegistry, LoadOptions, Method, Program, Result, RunOptions,
-    Runtime, Tensor,
-};
+use thalweg_core::{DeviceId, DeviceKind, KernelRegistry, Result, Tensor};
+use thalweg_runtime::{LoadOptions, Method, Program, RunOptions, Runtime};
 use thalweg_cuda::Driver;
 use thalweg_format::{DelegateData, ShapeDynamism};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use thalweg_aoti::{Rule, disable};
-use thalweg_core::GraphUse;
+use thalweg_runtime::GraphUse;
 use thalweg_cuda::{DeviceArray, Stream};
 
 use super::*;

@@ -2,7 +2,7 @@
 
 use thalweg_simgpu::WorkKind;
 
-use thalweg_core::{MethodOptions, State};
+use thalweg_runtime::{MethodOptions, State};
 use thalweg_cuda::Stream;
 
 use super::*;
@@ -85,11 +85,11 @@ fn methods_with_one_state_share_what_the_model_changes() {
 #[test]
 fn a_state_on_the_device_is_used_by_one_call_after_the_other() {
     for rule in [
-        thalweg_core::Rule::StateAfterCall,
-        thalweg_core::Rule::StateRecord,
+        thalweg_runtime::Rule::StateAfterCall,
+        thalweg_runtime::Rule::StateRecord,
     ] {
         let sim = session();
-        let omission = thalweg_core::disable(rule);
+        let omission = thalweg_runtime::disable(rule);
         let seen = (0..30).any(|seed| {
             sim.reset(Config::seeded(seed));
             let scenario = || count_together(&open(), Form::Named);

@@ -1,6 +1,6 @@
 //! The order of the work that libraries enqueue, and host waits.
 
-use thalweg_core::{GraphUse, RunOptions};
+use thalweg_runtime::{GraphUse, RunOptions};
 use thalweg_cuda::{DeviceArray, Stream};
 use thalweg_simgpu::{Done, WorkKind};
 
