@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use thalweg_core::Result;
 
-use crate::kept_pinned::KeptPinned;
-use crate::staging::Staging;
-use crate::sys::{Attribute, Context, DeviceHandle, Entered, Table, drop_left_behind};
+use crate::handle::capture::drop_left_behind;
+use crate::handle::{Attribute, Context, DeviceHandle, Entered};
+use crate::memory::{KeptPinned, Staging};
+use crate::sys::Table;
 
 /// A GPU, with its primary context, which is the one that CUDA's runtime and other libraries use,
 /// too. It is retained until the last clone of this, and the last thing made from it, is gone.

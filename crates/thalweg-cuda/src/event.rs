@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use thalweg_core::Result;
 
-use crate::sys::EventHandle;
-use crate::{Device, Stream};
+use crate::device::Device;
+use crate::handle::EventHandle;
+use crate::stream::Stream;
 
 /// An event. Clones are the same event.
 ///
@@ -84,5 +85,16 @@ impl Event {
     /// a clone of this.
     pub fn raw(&self) -> *mut c_void {
         self.0.address()
+    }
+}
+
+impl Stream {
+    /// Makes what comes later on this stream wait for what the event stands for now.
+    ///
+    /// # Errors
+    /// If the driver refuses, for one because this stream is being captured and the event was
+    /// recorded outside.
+    pub fn wait(&self, event: &Event) -> Result<()> {
+        self.wait_handle(event.handle())
     }
 }

@@ -4,10 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use thalweg_core::{Result, bail, ensure};
 
+use crate::captured::Parts;
+use crate::handle::{ExecHandle, GraphHandle, StreamHandle, Updated};
 use crate::omit::{Rule, omitted};
 use crate::order::{Access, Operand, Uses};
-use crate::sys::{ExecHandle, GraphHandle, Parts, StreamHandle, Updated};
-use crate::{Stream, Work};
+use crate::stream::Stream;
+use crate::work::Work;
 
 /// What a [`Capture`](crate::Capture) gives.
 ///

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use thalweg_core::{Error, Result};
 
+use crate::event::Event;
+use crate::handle::{Context, EventHandle};
 use crate::omit::{Rule, omitted};
-use crate::sys::{Context, EventHandle};
-use crate::{Event, Stream};
+use crate::stream::Stream;
 
 /// Work in flight, with what must stay until it is over.
 ///
@@ -143,5 +144,15 @@ impl<T> Drop for InFlight<T> {
             std::mem::forget(self.value.take());
             std::mem::forget(std::mem::take(&mut self.kept));
         }
+    }
+}
+
+impl Stream {
+    /// Makes what comes later on this stream wait for work that is in flight.
+    ///
+    /// # Errors
+    /// As [`Stream::wait`].
+    pub fn wait_for<T>(&self, token: &InFlight<T>) -> Result<()> {
+        token.wait_on(self)
     }
 }

@@ -7,14 +7,14 @@
 //! the device keeps, not the memory's users.
 
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 
 use thalweg_core::{Result, bail};
 
-use crate::lease::{Place, Tenant};
+use crate::handle::{EventHandle, StreamId};
 use crate::omit::{Rule, omitted};
-use crate::stream::StreamId;
-use crate::sys::EventHandle;
 
 /// What a use does with the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -316,4 +316,38 @@ impl Drop for HostHold {
             Access::Write => state.host_writer = false,
         }
     }
+}
+
+/// The taker of a lease: a call, and where it enqueues.
+///
+/// All of it is about which memory is best. What must be waited for follows from events alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Tenant {
+    pub(crate) place: Place,
+    /// The call before, after which this one comes in any case.
+    pub(crate) last_call: Option<u64>,
+    /// An address where memory is best, because it was there the last time.
+    pub(crate) wish: Option<u64>,
+}
+
+/// A call, by its number, and from where it enqueues: a stream, if it is still the same one, on a thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) call: u64,
+    pub(crate) stream: usize,
+    pub(crate) thread: ThreadId,
+}
+
+impl Tenant {
+    /// True if what another has enqueued probably comes before what this one enqueues.
+    pub(crate) fn follows(&self, other: Place) -> bool {
+        Some(other.call) == self.last_call
+            || (other.stream, other.thread) == (self.place.stream, self.place.thread)
+    }
+}
+
+/// A number that no use of memory has had.
+pub(crate) fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }

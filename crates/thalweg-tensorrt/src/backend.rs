@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use thalweg_core::{Backend, Delegate, DelegateSpec, Result, bail, ensure};
-use thalweg_cuda::{Device, Driver};
+use thalweg_cuda::{Attempt, Device, Driver};
 
 use crate::abi::{Library, Runtime};
 use crate::container::{Container, Metadata};
 use crate::contexts::Making;
 use crate::delegate::EngineDelegate;
-use crate::find::{self, Attempt};
+use crate::find::{self, FoundLibrary};
 use crate::loaded::Loaded;
 use crate::options::Options;
 use crate::scratch::{Limit, Pool, ScratchStatistics, sharing};
@@ -73,9 +73,9 @@ impl TensorRt {
         })))
     }
 
-    /// Looks for TensorRT as [`TensorRt::find`] does, and says what was found in each place, in the
-    /// order in which they were looked at.
-    pub fn search(options: &Options) -> Vec<Attempt> {
+    /// The attempts of a search for TensorRT, in order, at the locations where [`TensorRt::find`] looks. It
+    /// ends with the first library that can be used.
+    pub fn search(options: &Options) -> Vec<Attempt<FoundLibrary>> {
         find::search(options).0
     }
 
