@@ -57,7 +57,7 @@ impl Event {
         self.0.record(stream.handle())
     }
 
-    /// Whether what the event stands for has happened. An event that was never recorded has.
+    /// True if what the event stands for is complete. An event that was never recorded is.
     ///
     /// # Errors
     /// If work on the device has failed, or the event was recorded into a capture.
@@ -65,7 +65,7 @@ impl Event {
         self.0.query()
     }
 
-    /// Waits on the host until what the event stands for has happened.
+    /// Waits on the host until what the event stands for is complete.
     ///
     /// # Errors
     /// As [`Event::is_done`].
@@ -73,10 +73,10 @@ impl Event {
         self.0.synchronize()
     }
 
-    /// Milliseconds on the device from an earlier event to this one. Both must have happened.
+    /// Milliseconds on the device from an earlier event to this one. Both must be complete.
     ///
     /// # Errors
-    /// If one has not, or was made without timing.
+    /// If one is not, or was made without timing.
     pub fn milliseconds_since(&self, earlier: &Self) -> Result<f32> {
         self.0.milliseconds_since(&earlier.0)
     }

@@ -11,7 +11,7 @@ use crate::order::{Access, Operand, Uses};
 use crate::stream::Stream;
 use crate::work::Work;
 
-/// What a [`Capture`](crate::Capture) gives.
+/// A graph, captured by a [`Capture`](crate::Capture).
 ///
 /// It keeps everything that its work uses: buffers, code, and what was given to
 /// [`Work::keep`](crate::Work::keep). A buffer that an earlier part of the capture has released to
@@ -30,7 +30,7 @@ impl Graph {
         }
     }
 
-    /// How many nodes it has: kernels, copies, and others.
+    /// The number of its nodes: kernels, copies, and others.
     ///
     /// # Errors
     /// If the driver does not say.
@@ -117,7 +117,7 @@ impl GraphExec {
         }
     }
 
-    /// Prepares the first launch, so that it is as fast as the others.
+    /// Uploads it ahead of the first launch, so that that is as fast as the others.
     ///
     /// # Errors
     /// If the driver refuses.

@@ -1,4 +1,4 @@
-//! Work that the device may not have finished.
+//! Work in flight.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use crate::handle::{Context, EventHandle};
 use crate::omit::{Rule, omitted};
 use crate::stream::Stream;
 
-/// Work in flight, with what must stay until it is over.
+/// Work in flight, with what must stay until it is complete.
 ///
 /// Whoever wants to use that again makes its stream wait ([`InFlight::continue_on`]) where that
 /// suffices; whoever wants to change or drop it waits on the host ([`InFlight::wait`]). Dropping
 /// this waits on the host, too; if the driver does not even let it wait, what is kept is leaked.
 pub struct InFlight<T> {
     context: Arc<Context>,
-    /// `None` if the work is known to be over, or belongs to a graph.
+    /// `None` if the work is known to be complete, or belongs to a graph.
     event: Option<Arc<EventHandle>>,
     kept: Vec<Box<dyn Send>>,
     value: Option<T>,
@@ -48,12 +48,12 @@ impl<T> InFlight<T> {
     }
 
     /// The event that stands for the end of the work, for other streams and threads to wait for.
-    /// `None` if the work was captured, or is known to be over.
+    /// `None` if the work was captured, or is known to be complete.
     pub fn event(&self) -> Option<Event> {
         self.event.as_ref().map(Event::of_handle)
     }
 
-    /// Whether the work is over.
+    /// True if the work is complete.
     ///
     /// # Errors
     /// If work on the device has failed.
@@ -61,7 +61,7 @@ impl<T> InFlight<T> {
         self.event.as_ref().map_or(Ok(true), |event| event.query())
     }
 
-    /// Waits on the host until the work is over.
+    /// Waits on the host until the work is complete.
     ///
     /// # Errors
     /// If work on the device has failed.
@@ -102,7 +102,7 @@ impl<T> InFlight<T> {
         }
     }
 
-    /// Waits on the host until the work is over, and gives back what is kept.
+    /// Waits on the host until the work is complete, and gives back what is kept.
     ///
     /// # Errors
     /// If work on the device has failed. The token is given back as it was.
@@ -117,7 +117,7 @@ impl<T> InFlight<T> {
         }
     }
 
-    /// What is kept, to look at.
+    /// The value that is kept, to look at.
     pub fn get(&self) -> &T {
         match &self.value {
             Some(value) => value,

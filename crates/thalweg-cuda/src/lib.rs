@@ -1,4 +1,4 @@
-//! The CUDA driver made safe: what Thalweg's backends for NVIDIA GPUs are built on.
+//! The CUDA driver made safe, for Thalweg's backends for NVIDIA GPUs.
 //!
 //! Layers, as in `cudarc`, each on the one before:
 //!
@@ -17,7 +17,7 @@
 //! | enqueue copies, kernels, graphs and work of other libraries | [`Stream`], [`Work`] |
 //! | have memory | [`DeviceBuffer`], [`PinnedBuffer`], [`Pool`] |
 //! | keep inputs of programs on a device | [`DeviceArray`] |
-//! | know when something is over, and keep things until then | [`InFlight`], [`Event`] |
+//! | know when work is complete, and keep things until then | [`InFlight`], [`Event`] |
 //! | repeat work at little cost | [`Capture`], [`Graph`], [`GraphExec`] |
 //! | run kernels of one's own | [`Module`], [`Kernel`] |
 //! | use a part of a device | [`Partition`] |
@@ -33,7 +33,7 @@
 //! # Failure
 //! Every answer of the driver is looked at. What fails before anything was enqueued changes
 //! nothing; what fails later leaves the rest of the work known and ordered. After an error that
-//! costs the device's context, everything on that device says so; see [`Device`].
+//! costs the device's context, everything on that device fails with it; see [`Device`].
 #![deny(unsafe_code)]
 
 mod array;
@@ -80,7 +80,7 @@ pub use omit::{Omission, Rule, omit};
 pub use order::Tenant;
 pub use partition::Partition;
 pub use pointer::MemoryKind;
-pub use pool::{Lease, Pool, PoolStatistics};
+pub use pool::{CallLeases, Lease, Limit, Pool, PoolObserver, PoolStatistics, Request};
 pub use program::CallGraph;
 pub use stream::{CaptureStatus, Stream};
 #[doc(hidden)]

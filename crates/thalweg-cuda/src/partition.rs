@@ -29,7 +29,7 @@ impl Partition {
         })
     }
 
-    /// How many multiprocessors it has.
+    /// The number of its multiprocessors.
     pub fn multiprocessors(&self) -> u32 {
         self.green.multiprocessors()
     }

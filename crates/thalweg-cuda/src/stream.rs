@@ -1,4 +1,4 @@
-//! Streams: what the device does in order.
+//! Streams: sequences of work that a device executes in order.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -10,13 +10,11 @@ use crate::handle::{Context, EventHandle, StreamHandle, StreamId};
 
 /// A stream of a device. Clones are the same stream.
 ///
-/// A caller's stream ([`Stream::borrow`]) may be destroyed when the call that it was given to is
-/// over, and its handle may come back for another stream. So nothing in this crate compares
+/// A caller's stream ([`Stream::borrow`]) may be destroyed when the call that it was given to has
+/// returned, and its handle may come back for another stream. So nothing in this crate compares
 /// handles, and nothing but clones of this keeps one: what is left in flight is known by events.
 #[derive(Clone)]
-pub struct Stream(Arc<Inner>);
-
-struct Inner {
+pub struct Stream {
     handle: StreamHandle,
     id: StreamId,
     device: Device,
@@ -58,16 +56,16 @@ impl Stream {
     }
 
     pub(crate) fn of(handle: StreamHandle, id: StreamId, device: &Device) -> Self {
-        Self(Arc::new(Inner {
+        Self {
             handle,
             id,
             device: device.clone(),
-        }))
+        }
     }
 
     /// The device.
     pub fn device(&self) -> &Device {
-        &self.0.device
+        &self.device
     }
 
     /// The handle (a `CUstream`), for code that calls the driver itself. It is valid for as long
@@ -76,47 +74,47 @@ impl Stream {
     /// # Errors
     /// If this is the default stream of another thread.
     pub fn raw(&self) -> Result<*mut c_void> {
-        self.0.handle.address()
+        self.handle.address()
     }
 
     pub(crate) fn wait_handle(&self, event: &EventHandle) -> Result<()> {
-        event.wait_on(&self.0.handle)
+        event.wait_on(&self.handle)
     }
 
-    /// Waits on the host until everything on the stream has happened.
+    /// Waits on the host until everything on the stream is complete.
     ///
     /// # Errors
     /// If work on the device has failed.
     pub fn synchronize(&self) -> Result<()> {
-        self.0.handle.synchronize()
+        self.handle.synchronize()
     }
 
-    /// Whether everything on the stream has happened.
+    /// True if everything on the stream is complete.
     ///
     /// # Errors
     /// If work on the device has failed.
     pub fn is_done(&self) -> Result<bool> {
-        self.0.handle.query()
+        self.handle.query()
     }
 
-    /// Whether the stream is being captured, by whomever.
+    /// The capture status of the stream, whoever captures it.
     ///
     /// # Errors
     /// If this is the legacy default stream, and another stream is being captured.
     pub fn capture_status(&self) -> Result<CaptureStatus> {
-        self.0.handle.capture_status().map(CaptureStatus::of_driver)
+        self.handle.capture_status().map(CaptureStatus::of_driver)
     }
 
     pub(crate) fn handle(&self) -> &StreamHandle {
-        &self.0.handle
+        &self.handle
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {
-        self.0.handle.context()
+        self.handle.context()
     }
 
     pub(crate) fn id(&self) -> StreamId {
-        self.0.id
+        self.id
     }
 }
 

@@ -66,7 +66,7 @@ impl DeviceBuffer {
         }
     }
 
-    /// Says that the memory is in use until an event that was recorded, and, whenever that is recorded
+    /// Sets the memory in use until an event that was recorded, and, whenever that is recorded
     /// anew, until then: it is not freed before. For code that is given the address, and hands the
     /// memory on by an event of its own.
     ///
@@ -108,32 +108,16 @@ impl DeviceBuffer {
         let Some(memory) = block.take_memory() else {
             return Ok(());
         };
-        let waited = ends
-            .iter()
-            .filter(|_| !omitted(Rule::FreeAfterUse))
-            .try_for_each(|mark| stream.wait_handle(&mark.event));
-        match waited {
-            Ok(()) => memory.free_on(stream.handle()),
-            Err(error) => {
-                if stream.synchronize().is_ok() || stream.context().lost().is_some() {
-                    let events: Vec<_> = ends.into_iter().map(|mark| mark.event).collect();
-                    memory.free_after(&events);
-                } else {
-                    tracing::warn!(bytes = memory.len(), "memory in use is never freed");
-                    std::mem::forget(memory);
-                }
-                return Err(error);
-            }
-        }
-        Ok(())
+        let events: Vec<_> = ends.into_iter().map(|mark| mark.event).collect();
+        memory.free_on_after(stream.handle(), &events)
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -201,17 +185,17 @@ impl<'b> DeviceSlice<'b> {
         self.buffer
     }
 
-    /// Where it starts, in bytes from the start of the buffer.
+    /// The start, in bytes from the start of the buffer.
     pub fn start(&self) -> usize {
         self.start
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -20,7 +20,7 @@ use crate::order::{Access, HostHold, Operand};
 pub struct PinnedBuffer(Arc<PinnedBlock>);
 
 impl PinnedBuffer {
-    /// Allocates `len` bytes. Every device of the driver reaches them.
+    /// Allocates `len` bytes. Every device of the driver can access them.
     ///
     /// # Errors
     /// If memory is out.
@@ -43,12 +43,12 @@ impl PinnedBuffer {
         &self.0
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     pub fn len(&self) -> usize {
         self.0.memory().len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -152,17 +152,17 @@ impl<'b> PinnedSlice<'b> {
         self.buffer
     }
 
-    /// Where it starts, in bytes from the start of the buffer.
+    /// The start, in bytes from the start of the buffer.
     pub fn start(&self) -> usize {
         self.start
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -62,10 +62,6 @@ impl EventHandle {
         })
     }
 
-    pub(crate) fn context(&self) -> &Arc<Context> {
-        &self.context
-    }
-
     pub(crate) fn raw(&self) -> CUevent {
         self.raw
     }
@@ -95,7 +91,7 @@ impl EventHandle {
         context.check("cuStreamWaitEvent", status)
     }
 
-    /// True if what was recorded has happened.
+    /// True if what was recorded is complete.
     pub(crate) fn query(&self) -> Result<bool> {
         let context = &self.context;
         let _managing = context.manage()?;
@@ -108,7 +104,7 @@ impl EventHandle {
         Ok(true)
     }
 
-    /// Waits on the host until what was recorded has happened.
+    /// Waits on the host until what was recorded is complete.
     pub(crate) fn synchronize(&self) -> Result<()> {
         let context = &self.context;
         let _managing = context.manage()?;
@@ -117,7 +113,7 @@ impl EventHandle {
         context.check("cuEventSynchronize", status)
     }
 
-    /// Milliseconds from an earlier event to this one; both have happened, and tell the time.
+    /// Milliseconds from an earlier event to this one; both are complete, and tell the time.
     pub(crate) fn milliseconds_since(&self, earlier: &Self) -> Result<f32> {
         let context = &self.context;
         let _managing = context.manage()?;

@@ -22,28 +22,39 @@ pub(crate) const LEGACY: usize = 1;
 /// The handle that means the default stream of whatever thread uses it.
 pub(crate) const PER_THREAD: usize = 2;
 
-/// The handle of a stream, with its owner.
+/// The handle of a stream. Clones are the same stream; one that is not ours costs no allocation.
+#[derive(Clone)]
 pub(crate) struct StreamHandle {
     context: Arc<Context>,
-    raw: CUstream,
+    raw: RawStream,
     owner: Owner,
 }
 
+#[derive(Clone)]
 enum Owner {
-    /// Ours, to be destroyed.
-    Us,
-    /// Ours, and of a part of the device.
-    Green { _context: Arc<GreenContext> },
+    /// Ours.
+    Us(#[expect(dead_code, reason = "it is kept")] Arc<OwnStream>),
     /// The thread's, which is the only one on which the handle means this stream.
     Thread(StreamId),
     /// Somebody else's, who keeps it alive as long as this handle.
     Caller,
 }
 
+/// A stream of ours, which is destroyed with the last handle.
+struct OwnStream {
+    context: Arc<Context>,
+    raw: RawStream,
+    /// The part of the device that it is of.
+    _green: Option<Arc<GreenContext>>,
+}
+
+#[derive(Clone, Copy)]
+struct RawStream(CUstream);
+
 // SAFETY: the driver's handles may be used on any thread, and its functions are thread-safe.
-unsafe impl Send for StreamHandle {}
+unsafe impl Send for RawStream {}
 // SAFETY: as above.
-unsafe impl Sync for StreamHandle {}
+unsafe impl Sync for RawStream {}
 
 impl StreamHandle {
     /// A stream of our own.
@@ -55,29 +66,34 @@ impl StreamHandle {
             (context.table().cuStreamCreateWithPriority)(&raw mut raw, NON_BLOCKING, priority)
         };
         context.check("cuStreamCreateWithPriority", status)?;
-        Ok(Self {
-            context: context.clone(),
-            raw,
-            owner: Owner::Us,
-        })
+        Ok(Self::own(context, raw, None))
     }
 
     /// A stream of our own that only uses a part of the device.
     pub(crate) fn of_green(green: &Arc<GreenContext>) -> Result<Self> {
-        Ok(Self {
-            context: green.context().clone(),
-            raw: green.create_stream()?,
-            owner: Owner::Green {
-                _context: green.clone(),
-            },
-        })
+        let raw = green.create_stream()?;
+        Ok(Self::own(green.context(), raw, Some(green.clone())))
+    }
+
+    fn own(context: &Arc<Context>, raw: CUstream, green: Option<Arc<GreenContext>>) -> Self {
+        let raw = RawStream(raw);
+        let own = OwnStream {
+            context: context.clone(),
+            raw,
+            _green: green,
+        };
+        Self {
+            context: context.clone(),
+            raw,
+            owner: Owner::Us(Arc::new(own)),
+        }
     }
 
     /// The default stream of this thread.
     pub(crate) fn per_thread(context: &Arc<Context>) -> Self {
         Self {
             context: context.clone(),
-            raw: ptr::without_provenance_mut(PER_THREAD),
+            raw: RawStream(ptr::without_provenance_mut(PER_THREAD)),
             owner: Owner::Thread(StreamId::of_this_thread(context.ordinal())),
         }
     }
@@ -100,7 +116,7 @@ impl StreamHandle {
     pub(crate) fn legacy(context: &Arc<Context>) -> Self {
         Self {
             context: context.clone(),
-            raw: ptr::without_provenance_mut(LEGACY),
+            raw: RawStream(ptr::without_provenance_mut(LEGACY)),
             owner: Owner::Caller,
         }
     }
@@ -112,7 +128,7 @@ impl StreamHandle {
     pub(crate) unsafe fn borrowed(context: &Arc<Context>, raw: CUstream) -> Self {
         Self {
             context: context.clone(),
-            raw,
+            raw: RawStream(raw),
             owner: Owner::Caller,
         }
     }
@@ -132,7 +148,7 @@ impl StreamHandle {
                  stream"
             );
         }
-        Ok(self.raw)
+        Ok(self.raw.0)
     }
 
     /// The handle, for code that calls the driver itself.
@@ -175,16 +191,13 @@ impl StreamHandle {
     }
 }
 
-impl Drop for StreamHandle {
+impl Drop for OwnStream {
     fn drop(&mut self) {
-        if let Owner::Us | Owner::Green { .. } = self.owner {
-            let context = &self.context;
-            context.destroy("cuStreamDestroy", || {
-                // SAFETY: the stream is ours, and nobody else has it. The driver finishes what is
-                // on it.
-                unsafe { (context.table().cuStreamDestroy_v2)(self.raw) }
-            });
-        }
+        let context = &self.context;
+        context.destroy("cuStreamDestroy", || {
+            // SAFETY: the stream is ours, and nobody else has it. The driver finishes what is on it.
+            unsafe { (context.table().cuStreamDestroy_v2)(self.raw.0) }
+        });
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct DeviceMemory {
     context: Arc<Context>,
     address: CUdeviceptr,
     len: usize,
-    /// Whether the allocation and the freeing are work on a stream.
+    /// True if the allocation and the freeing are work on a stream.
     ordered: bool,
 }
 
@@ -67,7 +67,7 @@ impl DeviceMemory {
         &self.context
     }
 
-    /// Whether the allocation is work on its stream.
+    /// True if the allocation is work on its stream.
     pub(crate) fn is_ordered(&self) -> bool {
         self.ordered && self.address != 0
     }
@@ -111,12 +111,39 @@ impl DeviceMemory {
         }
         if done || context.lost().is_some() {
             context.destroy("cuMemFree", || {
-                // SAFETY: nobody has the address any more, and all uses are over.
+                // SAFETY: nobody has the address any more, and all uses are complete.
                 unsafe { (context.table().cuMemFree_v2)(address) }
             });
         } else {
             tracing::warn!(bytes = self.len, "memory that may be in use is never freed");
         }
+    }
+
+    /// Frees the memory after all of these events, in the order of a stream, which waits for them.
+    ///
+    /// On an error the memory is freed all the same, once the host has waited; it is never freed if that
+    /// cannot be.
+    pub(crate) fn free_on_after(
+        self,
+        stream: &StreamHandle,
+        events: &[Arc<EventHandle>],
+    ) -> Result<()> {
+        let waited = events
+            .iter()
+            .filter(|_| !omitted(Rule::FreeAfterUse))
+            .try_for_each(|event| event.wait_on(stream));
+        match waited {
+            Ok(()) => self.free_on(stream),
+            Err(error) => {
+                if stream.synchronize().is_ok() || stream.context().lost().is_some() {
+                    self.free_after(events);
+                } else {
+                    tracing::warn!(bytes = self.len, "memory in use is never freed");
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     /// Frees the memory after what is on a stream. Where memory is not freed in the order of streams,
@@ -140,7 +167,7 @@ impl DeviceMemory {
         let waited = stream.synchronize().or_else(|_| stream.synchronize());
         if waited.is_ok() || context.lost().is_some() {
             context.destroy("cuMemFree", || {
-                // SAFETY: nobody has the address any more, and all uses are over.
+                // SAFETY: nobody has the address any more, and all uses are complete.
                 unsafe { (context.table().cuMemFree_v2)(address) }
             });
         } else {

@@ -10,7 +10,7 @@ use crate::handle::Context;
 use crate::order::{Mark, Operand};
 
 /// Pieces of pinned memory that are kept, in two sizes. A piece is back in its row while the
-/// device still copies from it; its uses say when that is over.
+/// device still copies from it; its uses say when that is complete.
 pub(crate) struct Staging {
     rows: [Row; 2],
 }
@@ -18,7 +18,7 @@ pub(crate) struct Staging {
 struct Row {
     /// Bytes of each piece.
     size: usize,
-    /// So many pieces are made before one waits for another's end.
+    /// The number of pieces that are made before one waits for another's end.
     limit: usize,
     pieces: Mutex<Pieces>,
 }

@@ -2,8 +2,8 @@
 #![allow(unsafe_code, reason = "memory is copied by its address")]
 
 use thalweg_core::{
-    Device as _, How, Input, Method, Output, Program, Result, RunOptions, StreamHandle, Value,
-    bail, ensure,
+    Device as _, How, Input, Method, Output, Program, Result, RunOptions, Schedule, StreamHandle,
+    Value, bail, ensure,
 };
 
 use crate::array::DeviceArray;
@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::graph::GraphExec;
 use crate::stream::Stream;
 
-/// A call of a method, recorded once with the inputs that it is given: from memory of the host that is
+/// A call of a method, captured once with the inputs that it is given: from memory of the host that is
 /// pinned, to the device, all that the method does there, and back. To launch it costs what the driver and
 /// the device need for that and nothing else, so it is what calls of the method can be compared with.
 ///
@@ -30,6 +30,27 @@ pub struct CallGraph {
 /// An input that goes to the device: which one, where it is there, and where it comes from.
 type Kept = (usize, DeviceArray, PinnedBuffer);
 
+/// The inputs of a method that go to the device.
+fn inputs_on_device(device: &Device, schedule: &Schedule, values: &[Value]) -> Result<Vec<Kept>> {
+    let goes_to_device = |index: usize| {
+        let mut steps = schedule.steps.iter();
+        steps.any(|step| matches!(step.how, How::InputToDevice(_, input) if input == index))
+    };
+    let mut kept: Vec<Kept> = Vec::new();
+    for (index, value) in values.iter().enumerate() {
+        let Value::Tensor(tensor) = value else {
+            continue;
+        };
+        if goes_to_device(index) {
+            let array = DeviceArray::new(device, tensor.view())?;
+            let mut pinned = PinnedBuffer::new(device, tensor.view().bytes().len())?;
+            pinned.write()?.copy_from_slice(tensor.view().bytes());
+            kept.push((index, array, pinned));
+        }
+    }
+    Ok(kept)
+}
+
 /// The inputs of a call.
 fn given<'a>(values: &'a [Value], kept: &'a [Kept]) -> Result<Vec<Input<'a>>> {
     let values = values.iter().enumerate();
@@ -45,7 +66,7 @@ fn given<'a>(values: &'a [Value], kept: &'a [Kept]) -> Result<Vec<Input<'a>>> {
 }
 
 impl CallGraph {
-    /// Records a call, after some that are not recorded.
+    /// Captures a call, after some that are not captured.
     ///
     /// # Errors
     /// If the call is not one that a graph can have all of
@@ -59,22 +80,7 @@ impl CallGraph {
         let schedule = program.schedule(method)?;
         let mut method = program.method(method)?;
         let stream = Stream::new(device)?;
-        let goes_to_device = |index: usize| {
-            let mut steps = schedule.steps.iter();
-            steps.any(|step| matches!(step.how, How::InputToDevice(_, input) if input == index))
-        };
-        let mut kept: Vec<Kept> = Vec::new();
-        for (index, value) in values.iter().enumerate() {
-            let Value::Tensor(tensor) = value else {
-                continue;
-            };
-            if goes_to_device(index) {
-                let array = DeviceArray::new(device, tensor.view())?;
-                let mut pinned = PinnedBuffer::new(device, tensor.view().bytes().len())?;
-                pinned.write()?.copy_from_slice(tensor.view().bytes());
-                kept.push((index, array, pinned));
-            }
-        }
+        let kept = inputs_on_device(device, &schedule, values)?;
         let options = RunOptions::new().stream(&stream).device_outputs(true);
         let mut outputs = Vec::new();
         /// The first runs load code and learn what later ones will do.
@@ -132,7 +138,7 @@ impl CallGraph {
         })
     }
 
-    /// Makes the call, and waits until it is over.
+    /// Makes the call, and waits until it is complete.
     ///
     /// # Errors
     /// If the device failed.
@@ -154,7 +160,7 @@ impl CallGraph {
             .collect()
     }
 
-    /// How many bytes it brings to the device, and from there.
+    /// The bytes that it copies to the device, and from there.
     pub fn copied(&self) -> (usize, usize) {
         let inputs = self.inputs.iter().map(|(_, pinned)| pinned.len());
         let outputs = self.outputs.iter().map(|(_, len)| len);

@@ -10,7 +10,7 @@ use crate::device::Device;
 use crate::graph::GraphExec;
 use crate::stream::Stream;
 
-/// Work of a program that was recorded.
+/// A graph of a program.
 pub(super) struct Recorded {
     pub(super) device: Device,
     pub(super) graph: GraphExec,

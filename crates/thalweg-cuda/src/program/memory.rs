@@ -33,7 +33,7 @@ unsafe impl ProgramMemory for Memory {
 
 /// Pinned memory of a program. The core drops it when the device is finished with it.
 pub(super) struct Pinned {
-    /// There until this is dropped. It may be larger than what was asked for.
+    /// There until this is dropped. It may be larger than requested.
     pub(super) memory: Option<PinnedMemory>,
     pub(super) len: usize,
     pub(super) device: Device,

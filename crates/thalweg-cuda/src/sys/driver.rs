@@ -1,4 +1,4 @@
-//! Where the CUDA driver is looked for, and its initialization.
+//! The locations of the CUDA driver, and its initialization.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::path::Path;

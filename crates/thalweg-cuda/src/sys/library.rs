@@ -1,4 +1,4 @@
-//! Finding and opening a shared library: where it is looked for, what became of that, and its symbols.
+//! Finding and opening a shared library: locations, attempts, and symbols.
 
 use std::ffi::{OsStr, c_void};
 use std::fmt;
@@ -130,7 +130,7 @@ impl SharedLibrary {
         NonNull::new(*symbol)
     }
 
-    /// Where it was found.
+    /// The location at which it was found.
     pub fn location(&self) -> &Location {
         &self.location
     }

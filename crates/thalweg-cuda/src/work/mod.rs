@@ -1,4 +1,4 @@
-//! Enqueueing: what a call puts on a stream.
+//! Work: what is enqueued on a stream between its begin and its end.
 
 mod copies;
 mod host_function;
@@ -55,9 +55,9 @@ struct Touched {
     operand: Option<Arc<dyn Operand>>,
 }
 
-/// What became of work that was settled.
+/// The end of work.
 pub(crate) enum Settled {
-    /// It is over after the event.
+    /// It is complete after the event.
     After(Arc<EventHandle>),
     /// It belongs to a graph.
     Captured(Arc<CaptureState>),
@@ -97,7 +97,7 @@ impl<'s> Work<'s> {
         self.stream
     }
 
-    /// Whether this becomes a part of a graph.
+    /// True if this becomes a part of a graph.
     pub fn is_captured(&self) -> bool {
         self.capture.is_some()
     }
@@ -134,7 +134,7 @@ impl<'s> Work<'s> {
         self.touch(buffer.block(), Access::Write)
     }
 
-    /// Keeps something until the work is over (or, in a capture, as long as the graph).
+    /// Keeps something until the work is complete (or, in a capture, as long as the graph).
     pub fn keep(&mut self, thing: impl Send + 'static) {
         self.kept.push(Box::new(thing));
     }
@@ -155,7 +155,7 @@ impl<'s> Work<'s> {
         self.finish_with(())
     }
 
-    /// Ends the work, and keeps something until it is over.
+    /// Ends the work, and keeps something until it is complete.
     ///
     /// # Errors
     /// As [`Work::finish`]. What was to be kept is dropped if the stream was drained, and leaked
@@ -201,7 +201,9 @@ impl<'s> Work<'s> {
         let mut waits = std::mem::take(&mut self.waits);
         let opened = operand
             .uses()
-            .open(self.number, self.stream.id(), access, &mut waits);
+            .open(self.number, self.stream.id(), access, |event| {
+                waits.push(event.clone());
+            });
         if opened.is_ok() {
             match self
                 .touched
@@ -316,11 +318,15 @@ impl<'s> Work<'s> {
 
 /// An event that stands for everything on the stream so far.
 pub(crate) fn record(stream: &Stream) -> Result<Arc<EventHandle>> {
-    let event = EventHandle::new(stream.context(), false)?;
+    record_in(Arc::new(EventHandle::new(stream.context(), false)?), stream)
+}
+
+/// Lets an event of nobody else's stand for everything on the stream so far.
+pub(crate) fn record_in(event: Arc<EventHandle>, stream: &Stream) -> Result<Arc<EventHandle>> {
     if !omitted(Rule::RecordEnd) {
         event.record(stream.handle())?;
     }
-    Ok(Arc::new(event))
+    Ok(event)
 }
 
 /// Waits on the host for a stream whose end could not be recorded. Nothing runs on a device whose

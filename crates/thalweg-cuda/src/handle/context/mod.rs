@@ -18,7 +18,7 @@ mod current;
 pub(crate) use capture_mode::RelaxedCapture;
 pub(crate) use current::Entered;
 
-/// More events than this are not kept for later.
+/// The most events that are kept for later.
 const KEPT_EVENTS: usize = 1024;
 
 /// A device's primary context, retained once and released when the last handle on it is gone.
@@ -35,7 +35,7 @@ pub(crate) struct Context {
     pools: bool,
     release_stream: CUstream,
     events: Mutex<Vec<KeptEvent>>,
-    /// The same, of events that tell the time.
+    /// Unused events that tell the time.
     timed_events: Mutex<Vec<KeptEvent>>,
 }
 
@@ -179,17 +179,17 @@ impl Context {
         }
     }
 
-    /// Keeps an event for later, if there is room.
+    /// Keeps an event for later, if there is capacity.
     pub(crate) fn keep_event(&self, event: CUevent, timing: bool) -> bool {
         if self.lost().is_some() {
             return false;
         }
         let mut events = lock(self.events(timing));
-        let room = events.len() < KEPT_EVENTS;
-        if room {
+        let has_capacity = events.len() < KEPT_EVENTS;
+        if has_capacity {
             events.push(KeptEvent(event));
         }
-        room
+        has_capacity
     }
 
     /// Free and total memory of the device, in bytes.
