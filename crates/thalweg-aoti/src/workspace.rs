@@ -1,9 +1,9 @@
-//! Workspaces: where libraries have their temporaries, one for each call.
+//! Workspaces: memory for the temporaries of libraries, one for each call.
 
 use std::sync::{Mutex, PoisonError};
 
 use thalweg_core::Result;
-use thalweg_cuda::{Lease, Pool, Stream, Tenant};
+use thalweg_cuda::{CallLeases, Pool, Stream, Tenant};
 
 use crate::mutation::{Rule, disabled};
 
@@ -17,23 +17,23 @@ use crate::mutation::{Rule, disabled};
 /// calls that do.
 pub(crate) struct Workspaces {
     pool: Pool,
+    calls: CallLeases,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// The most that a library needs.
+    /// The most bytes that a library needs.
     largest: usize,
-    /// Whether that has grown since a workspace was made.
+    /// True if that has grown since a workspace was made.
     has_grown: bool,
-    /// By the numbers of calls that are not over.
-    calls: Vec<(u64, Lease)>,
 }
 
 impl Workspaces {
     pub(crate) fn new(pool: &Pool) -> Self {
         Self {
             pool: pool.clone(),
+            calls: CallLeases::default(),
             state: Mutex::default(),
         }
     }
@@ -58,10 +58,10 @@ impl Workspaces {
         stream: impl FnOnce() -> Stream,
     ) -> Result<Option<u64>> {
         let (largest, has_grown) = {
-            let mut state = self.lock();
-            if let Some((_, lease)) = state.calls.iter().find(|(number, _)| *number == call) {
-                return Ok((lease.len() >= bytes).then(|| lease.address()));
+            if let Some((address, len)) = self.calls.get(call) {
+                return Ok((len >= bytes).then_some(address));
             }
+            let mut state = self.lock();
             let has_grown = std::mem::take(&mut state.has_grown);
             (state.largest.max(bytes), has_grown)
         };
@@ -78,7 +78,7 @@ impl Workspaces {
             lease.end(&stream)?;
             return Ok(Some(address));
         }
-        self.lock().calls.push((call, lease));
+        self.calls.put(call, lease);
         Ok(Some(address))
     }
 
@@ -86,15 +86,15 @@ impl Workspaces {
     /// that all of it is over.
     ///
     /// # Errors
-    /// If the driver does not record that; see [`Lease::end`].
+    /// If the driver does not record that; see [`Lease::end`](thalweg_cuda::Lease::end).
     pub(crate) fn end(
         &self,
         call: u64,
         is_over: bool,
         stream: impl FnOnce() -> Stream,
     ) -> Result<()> {
-        match self.take(call) {
-            Some(lease) if is_over || disabled(Rule::HandOnWorkspace) => {
+        match self.calls.take(call) {
+            Some(lease) if is_over || omitted(Rule::HandOnWorkspace) => {
                 lease.end_over();
                 Ok(())
             }
@@ -105,13 +105,7 @@ impl Workspaces {
 
     /// Never hands a call's workspace on, since it may be in use forever.
     pub(crate) fn abandon(&self, call: u64) {
-        drop(self.take(call));
-    }
-
-    fn take(&self, call: u64) -> Option<Lease> {
-        let state = &mut *self.lock();
-        let index = state.calls.iter().position(|(number, _)| *number == call)?;
-        Some(state.calls.swap_remove(index).1)
+        drop(self.calls.take(call));
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {

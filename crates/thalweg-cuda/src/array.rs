@@ -1,9 +1,11 @@
 //! Tensors that a caller keeps on a device, to give them to programs.
 
-use thalweg_core::{DType, DeviceId, Result, Tensor, TensorView, bail, ensure};
+use thalweg_core::{DType, Result, Tensor, TensorView, bail, ensure};
 
+use crate::buffer::DeviceBuffer;
+use crate::device::Device;
 use crate::omit::{Rule, omitted};
-use crate::{Device, DeviceBuffer, Stream};
+use crate::stream::Stream;
 
 /// A tensor in the memory of a device, as an input of programs
 /// ([`DeviceArray::input`]).
@@ -78,11 +80,6 @@ impl DeviceArray {
         work.download(tensor.view_mut().bytes_mut(), self.buffer()?)?;
         work.finish()?.synchronize()?;
         Ok(tensor)
-    }
-
-    /// The device, as programs name it.
-    pub(crate) fn device_id(&self) -> DeviceId {
-        thalweg_core::Device::id(&self.device)
     }
 
     pub(crate) fn buffer(&self) -> Result<&DeviceBuffer> {

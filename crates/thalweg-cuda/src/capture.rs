@@ -1,34 +1,13 @@
-//! Captures: work that becomes a graph.
+//! Stream capture: work that becomes a graph.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use thalweg_core::{Result, bail};
 
-use crate::sys::CaptureState;
-use crate::{Graph, Stream};
-
-/// Whether a stream is being captured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CaptureStatus {
-    /// It is not.
-    None,
-    /// It is: what is enqueued becomes part of a graph, and does not run.
-    Active,
-    /// It is, but something has happened that no graph can express. The capture has to be ended,
-    /// and gives no graph.
-    Invalidated,
-}
-
-impl CaptureStatus {
-    pub(crate) fn of_driver(status: u32) -> Self {
-        match status {
-            0 => Self::None,
-            1 => Self::Active,
-            _ => Self::Invalidated,
-        }
-    }
-}
+use crate::captured::CaptureState;
+use crate::graph::Graph;
+use crate::stream::{CaptureStatus, Stream};
 
 /// A capture that lasts as long as this value: it ends on every way out of its scope.
 ///
@@ -74,7 +53,7 @@ impl<'s> Capture<'s> {
         let Some(state) = self.state.take() else {
             bail!(Internal, "a capture that has ended");
         };
-        let handle = state.end(self.stream.handle())?;
+        let handle = state.end(self.stream)?;
         Ok(Graph::of(handle, state.take_parts()))
     }
 }
@@ -84,7 +63,7 @@ impl Drop for Capture<'_> {
         let Some(state) = self.state.take() else {
             return;
         };
-        match state.end(self.stream.handle()) {
+        match state.end(self.stream) {
             // Nothing of the graph has run.
             Ok(graph) => drop(graph),
             Err(error) => tracing::debug!("an abandoned capture ended with: {error}"),

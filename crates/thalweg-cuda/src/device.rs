@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use thalweg_core::Result;
 
-use crate::kept_pinned::KeptPinned;
-use crate::staging::Staging;
-use crate::sys::{Attribute, Context, DeviceHandle, Entered, Table, drop_left_behind};
+use crate::handle::capture::drop_left_behind;
+use crate::handle::{Attribute, Context, DeviceHandle, Entered};
+use crate::memory::{KeptPinned, Staging};
+use crate::sys::Table;
 
 /// A GPU, with its primary context, which is the one that CUDA's runtime and other libraries use,
 /// too. It is retained until the last clone of this, and the last thing made from it, is gone.
@@ -87,22 +88,22 @@ impl Device {
         self.0.compute_capability
     }
 
-    /// What identifies it in this and other processes, whatever its number.
+    /// Its identifier in this and other processes, whatever its number.
     pub fn uuid(&self) -> [u8; 16] {
         self.0.uuid
     }
 
-    /// How many multiprocessors it has.
+    /// The number of its multiprocessors.
     pub fn multiprocessors(&self) -> i32 {
         self.0.multiprocessors
     }
 
-    /// Whether it shares its memory with the host.
+    /// True if it shares its memory with the host.
     pub fn is_integrated(&self) -> bool {
         self.0.integrated
     }
 
-    /// Whether it allocates and frees memory in stream order.
+    /// True if it allocates and frees memory in stream order.
     pub fn has_memory_pools(&self) -> bool {
         self.0.context.has_pools()
     }

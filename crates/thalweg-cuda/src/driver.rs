@@ -1,14 +1,18 @@
 //! The driver of a process.
 
 use std::ffi::c_void;
+use std::fmt;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use thalweg_core::Result;
+use thalweg_core::{Error, ErrorKind, Result};
 
 use crate::device::{Device, DeviceInner};
-use crate::sys::{self, DeviceHandle, Outcome, Place, Table};
+use crate::handle::DeviceHandle;
+use crate::result;
+use crate::sys::library::{Attempt, Location, failures, search};
+use crate::sys::{self, Table};
 
 /// An open CUDA driver.
 ///
@@ -31,29 +35,40 @@ impl Driver {
     /// it is older than CUDA 12.0, or if it finds no device. The message says where it was looked
     /// for, and which function was missing.
     pub fn open(path: Option<&Path>) -> Result<Self> {
+        let (attempts, library) = search(sys::locations(path), sys::open, |_| ());
+        let library = library.ok_or_else(|| {
+            Error::new(
+                ErrorKind::MissingDevice,
+                format!(
+                    "no CUDA driver was found; looked at {}",
+                    failures(&attempts)
+                ),
+            )
+        })?;
         Ok(Self {
-            table: sys::open(path)?,
+            table: result::initialize(library)?,
             devices: Arc::default(),
         })
     }
 
-    /// Looks for a driver as [`Driver::open`] does, and says what was found in each place, in the
-    /// order in which they were looked at.
-    pub fn search(path: Option<&Path>) -> Vec<(Place, Outcome)> {
-        sys::search(path)
+    /// The attempts of a search for a driver, in order, at the locations where [`Driver::open`] looks.
+    /// It ends with the first driver that can be used.
+    pub fn search(path: Option<&Path>) -> Vec<Attempt<DriverVersion>> {
+        let open = |location: &_| sys::open(location).and_then(result::initialize);
+        search(sys::locations(path), open, |table| DriverVersion::of(table)).0
     }
 
     /// The version of CUDA that the driver supports: major and minor.
     pub fn version(&self) -> (i32, i32) {
-        (self.table.version / 1000, self.table.version % 1000 / 10)
+        DriverVersion::of(self.table).cuda()
     }
 
-    /// Where the driver was found.
-    pub fn place(&self) -> &Place {
-        self.table.place()
+    /// The location at which the driver was found.
+    pub fn location(&self) -> &Location {
+        self.table.location()
     }
 
-    /// How many devices the driver sees.
+    /// The number of devices that the driver sees.
     ///
     /// # Errors
     /// If the driver does not say.
@@ -93,5 +108,63 @@ impl Driver {
             return None;
         }
         self.table.symbol(name)
+    }
+}
+
+/// The version of a driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriverVersion {
+    /// 1000 times the major version and 10 times the minor.
+    number: i32,
+}
+
+impl DriverVersion {
+    fn of(table: &Table) -> Self {
+        Self {
+            number: table.version,
+        }
+    }
+
+    /// The version of CUDA that the driver supports: major and minor.
+    pub fn cuda(self) -> (i32, i32) {
+        (self.number / 1000, self.number % 1000 / 10)
+    }
+}
+
+impl fmt::Display for DriverVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor) = self.cuda();
+        write!(f, "a driver of CUDA {major}.{minor}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::library::Outcome;
+
+    #[test]
+    fn a_file_that_is_named_is_the_only_location() {
+        let missing = Path::new("/nowhere/libcuda.so.1");
+        let error = Driver::open(Some(missing)).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::MissingDevice);
+        assert!(
+            error.to_string().contains("/nowhere/libcuda.so.1"),
+            "{error}"
+        );
+        let found = Driver::search(Some(missing));
+        assert_eq!(found.len(), 1);
+        assert!(matches!(&found[0].outcome, Outcome::Failed(reason) if reason.contains("nowhere")));
+    }
+
+    #[test]
+    fn a_library_that_is_no_driver_is_refused_with_the_missing_name() {
+        // Any library that is there on every Linux.
+        if let Err(error) = Driver::open(Some(Path::new("libc.so.6"))) {
+            assert!(
+                !cfg!(target_os = "linux") || error.to_string().contains("`cuInit`"),
+                "{error}"
+            );
+        }
     }
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use thalweg_core::Result;
 
-use crate::sys::EventHandle;
-use crate::{Device, Stream};
+use crate::device::Device;
+use crate::handle::EventHandle;
+use crate::stream::Stream;
 
 /// An event. Clones are the same event.
 ///
@@ -56,7 +57,7 @@ impl Event {
         self.0.record(stream.handle())
     }
 
-    /// Whether what the event stands for has happened. An event that was never recorded has.
+    /// True if what the event stands for is complete. An event that was never recorded is.
     ///
     /// # Errors
     /// If work on the device has failed, or the event was recorded into a capture.
@@ -64,7 +65,7 @@ impl Event {
         self.0.query()
     }
 
-    /// Waits on the host until what the event stands for has happened.
+    /// Waits on the host until what the event stands for is complete.
     ///
     /// # Errors
     /// As [`Event::is_done`].
@@ -72,10 +73,10 @@ impl Event {
         self.0.synchronize()
     }
 
-    /// Milliseconds on the device from an earlier event to this one. Both must have happened.
+    /// Milliseconds on the device from an earlier event to this one. Both must be complete.
     ///
     /// # Errors
-    /// If one has not, or was made without timing.
+    /// If one is not, or was made without timing.
     pub fn milliseconds_since(&self, earlier: &Self) -> Result<f32> {
         self.0.milliseconds_since(&earlier.0)
     }
@@ -84,5 +85,16 @@ impl Event {
     /// a clone of this.
     pub fn raw(&self) -> *mut c_void {
         self.0.address()
+    }
+}
+
+impl Stream {
+    /// Makes what comes later on this stream wait for what the event stands for now.
+    ///
+    /// # Errors
+    /// If the driver refuses, for one because this stream is being captured and the event was
+    /// recorded outside.
+    pub fn wait(&self, event: &Event) -> Result<()> {
+        self.wait_handle(event.handle())
     }
 }

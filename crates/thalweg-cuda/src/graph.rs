@@ -4,12 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use thalweg_core::{Result, bail, ensure};
 
+use crate::captured::Parts;
+use crate::handle::{ExecHandle, GraphHandle, StreamHandle, Updated};
 use crate::omit::{Rule, omitted};
 use crate::order::{Access, Operand, Uses};
-use crate::sys::{ExecHandle, GraphHandle, Parts, StreamHandle, Updated};
-use crate::{Stream, Work};
+use crate::stream::Stream;
+use crate::work::Work;
 
-/// What a [`Capture`](crate::Capture) gives.
+/// A graph, captured by a [`Capture`](crate::Capture).
 ///
 /// It keeps everything that its work uses: buffers, code, and what was given to
 /// [`Work::keep`](crate::Work::keep). A buffer that an earlier part of the capture has released to
@@ -28,7 +30,7 @@ impl Graph {
         }
     }
 
-    /// How many nodes it has: kernels, copies, and others.
+    /// The number of its nodes: kernels, copies, and others.
     ///
     /// # Errors
     /// If the driver does not say.
@@ -115,7 +117,7 @@ impl GraphExec {
         }
     }
 
-    /// Prepares the first launch, so that it is as fast as the others.
+    /// Uploads it ahead of the first launch, so that that is as fast as the others.
     ///
     /// # Errors
     /// If the driver refuses.

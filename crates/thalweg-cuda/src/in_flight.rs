@@ -1,21 +1,22 @@
-//! Work that the device may not have finished.
+//! Work in flight.
 
 use std::sync::Arc;
 
 use thalweg_core::{Error, Result};
 
+use crate::event::Event;
+use crate::handle::{Context, EventHandle};
 use crate::omit::{Rule, omitted};
-use crate::sys::{Context, EventHandle};
-use crate::{Event, Stream};
+use crate::stream::Stream;
 
-/// Work in flight, with what must stay until it is over.
+/// Work in flight, with what must stay until it is complete.
 ///
 /// Whoever wants to use that again makes its stream wait ([`InFlight::continue_on`]) where that
 /// suffices; whoever wants to change or drop it waits on the host ([`InFlight::wait`]). Dropping
 /// this waits on the host, too; if the driver does not even let it wait, what is kept is leaked.
 pub struct InFlight<T> {
     context: Arc<Context>,
-    /// `None` if the work is known to be over, or belongs to a graph.
+    /// `None` if the work is known to be complete, or belongs to a graph.
     event: Option<Arc<EventHandle>>,
     kept: Vec<Box<dyn Send>>,
     value: Option<T>,
@@ -47,12 +48,12 @@ impl<T> InFlight<T> {
     }
 
     /// The event that stands for the end of the work, for other streams and threads to wait for.
-    /// `None` if the work was captured, or is known to be over.
+    /// `None` if the work was captured, or is known to be complete.
     pub fn event(&self) -> Option<Event> {
         self.event.as_ref().map(Event::of_handle)
     }
 
-    /// Whether the work is over.
+    /// True if the work is complete.
     ///
     /// # Errors
     /// If work on the device has failed.
@@ -60,7 +61,7 @@ impl<T> InFlight<T> {
         self.event.as_ref().map_or(Ok(true), |event| event.query())
     }
 
-    /// Waits on the host until the work is over.
+    /// Waits on the host until the work is complete.
     ///
     /// # Errors
     /// If work on the device has failed.
@@ -101,7 +102,7 @@ impl<T> InFlight<T> {
         }
     }
 
-    /// Waits on the host until the work is over, and gives back what is kept.
+    /// Waits on the host until the work is complete, and gives back what is kept.
     ///
     /// # Errors
     /// If work on the device has failed. The token is given back as it was.
@@ -116,7 +117,7 @@ impl<T> InFlight<T> {
         }
     }
 
-    /// What is kept, to look at.
+    /// The value that is kept, to look at.
     pub fn get(&self) -> &T {
         match &self.value {
             Some(value) => value,
@@ -143,5 +144,15 @@ impl<T> Drop for InFlight<T> {
             std::mem::forget(self.value.take());
             std::mem::forget(std::mem::take(&mut self.kept));
         }
+    }
+}
+
+impl Stream {
+    /// Makes what comes later on this stream wait for work that is in flight.
+    ///
+    /// # Errors
+    /// As [`Stream::wait`].
+    pub fn wait_for<T>(&self, token: &InFlight<T>) -> Result<()> {
+        token.wait_on(self)
     }
 }

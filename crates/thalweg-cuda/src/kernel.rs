@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use thalweg_core::Result;
 
+use crate::buffer::{DeviceSlice, PinnedSlice};
+use crate::handle::{FunctionHandle, ModuleHandle};
 use crate::order::{Operand, Uses};
-use crate::sys::{FunctionHandle, ModuleHandle};
-use crate::{DeviceSlice, PinnedSlice};
 
 /// Loaded code; see [`Module::load`]. It is unloaded when it, its kernels and their launches are
 /// gone.
@@ -100,29 +100,7 @@ impl Kernel {
     }
 }
 
-/// How a kernel is launched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launch {
-    /// Blocks, in each direction.
-    pub grid: [u32; 3],
-    /// Threads of a block, in each direction.
-    pub block: [u32; 3],
-    /// Dynamic shared memory of a block, in bytes.
-    pub shared_memory: u32,
-}
-
-impl Launch {
-    /// One thread for each of `count` elements, in blocks of 256.
-    pub fn for_elements(count: u32) -> Self {
-        Self {
-            grid: [count.div_ceil(256).max(1), 1, 1],
-            block: [256, 1, 1],
-            shared_memory: 0,
-        }
-    }
-}
-
-/// A kernel has at most so many arguments.
+/// The most arguments that a kernel can have.
 pub(crate) const MAX_ARGUMENTS: usize = 32;
 
 /// An argument of a kernel.

@@ -1,8 +1,15 @@
-//! The CUDA driver made safe: what Thalweg's backends for NVIDIA GPUs are built on.
+//! The CUDA driver made safe, for Thalweg's backends for NVIDIA GPUs.
 //!
-//! Three layers, as in `cudarc`: the driver's functions, found at run time (`sys`); their answers
-//! as errors (`result`); and types that own what they stand for and know what must come before
-//! what (everything public).
+//! Layers, as in `cudarc`, each on the one before:
+//!
+//! | modules | what they are |
+//! |---|---|
+//! | `sys` | bindings and loading: the driver's functions in a library that is found at run time, and their status codes |
+//! | `result` | status codes as errors |
+//! | `handle` | owned handles of the driver's objects |
+//! | `order`, `memory` | uses of memory, and which events the next use waits for; allocations with their uses |
+//! | `driver`, `device`, `stream`, `event`, `buffer`, `work`, `capture`, `graph`, `kernel`, `pool`, ... | the safe types: everything public |
+//! | `program` | the traits of `thalweg_core`, for the memory and the calls of programs |
 //!
 //! | to | use |
 //! |---|---|
@@ -10,7 +17,7 @@
 //! | enqueue copies, kernels, graphs and work of other libraries | [`Stream`], [`Work`] |
 //! | have memory | [`DeviceBuffer`], [`PinnedBuffer`], [`Pool`] |
 //! | keep inputs of programs on a device | [`DeviceArray`] |
-//! | know when something is over, and keep things until then | [`InFlight`], [`Event`] |
+//! | know when work is complete, and keep things until then | [`InFlight`], [`Event`] |
 //! | repeat work at little cost | [`Capture`], [`Graph`], [`GraphExec`] |
 //! | run kernels of one's own | [`Module`], [`Kernel`] |
 //! | use a part of a device | [`Partition`] |
@@ -26,55 +33,59 @@
 //! # Failure
 //! Every answer of the driver is looked at. What fails before anything was enqueued changes
 //! nothing; what fails later leaves the rest of the work known and ordered. After an error that
-//! costs the device's context, everything on that device says so; see [`Device`].
+//! costs the device's context, everything on that device fails with it; see [`Device`].
 #![deny(unsafe_code)]
 
 mod array;
 mod buffer;
 mod capture;
+mod captured;
 mod device;
 mod driver;
 mod event;
+mod foreign;
 mod graph;
-mod green;
+mod handle;
 mod in_flight;
-mod kept_pinned;
 mod kernel;
-mod lease;
+mod memory;
 #[allow(
     unreachable_pub,
     reason = "public for tests, where there is the switch"
 )]
 mod omit;
 mod order;
-mod pinned;
+mod partition;
 mod pointer;
 mod pool;
+mod program;
 mod result;
-mod staging;
 mod stream;
 mod sys;
 mod work;
 
 pub use array::DeviceArray;
-pub use buffer::{DeviceBuffer, DeviceSlice};
-pub use capture::{Capture, CaptureStatus};
+pub use buffer::{DeviceBuffer, DeviceSlice, HostBytes, HostBytesMut, PinnedBuffer, PinnedSlice};
+pub use capture::Capture;
 pub use device::{CurrentDevice, Device};
-pub use driver::Driver;
+pub use driver::{Driver, DriverVersion};
 pub use event::Event;
 pub use graph::{Graph, GraphExec};
-pub use green::Partition;
+pub use handle::Launch;
 pub use in_flight::InFlight;
-pub use kernel::{Argument, Kernel, Launch, Module};
-pub use lease::{Lease, Tenant};
+pub use kernel::{Argument, Kernel, Module};
 #[cfg(any(test, feature = "omissions"))]
 #[doc(hidden)]
 pub use omit::{Omission, Rule, omit};
-pub use pinned::{HostBytes, HostBytesMut, PinnedBuffer, PinnedSlice};
+pub use order::Tenant;
+pub use partition::Partition;
 pub use pointer::MemoryKind;
-pub use pool::{Pool, PoolStatistics};
-pub use stream::Stream;
-pub use sys::{CallGraph, Outcome, Place};
+pub use pool::{CallLeases, Lease, Limit, Pool, PoolObserver, PoolStatistics, Request};
+pub use program::CallGraph;
+pub use stream::{CaptureStatus, Stream};
+#[doc(hidden)]
+pub use sys::library;
+pub use sys::library::{Attempt, Location, Outcome};
 pub use work::Work;
 
 #[cfg(test)]

@@ -32,6 +32,12 @@ pub enum Rule {
     LaunchInTurn,
     /// An array that calls were given is freed after all that they left on the device.
     FreeArrayAfterUse,
+    /// Whoever takes a lease goes on after the last use of its memory.
+    LeaseWait,
+    /// The end of a lease is recorded.
+    LeaseRecord,
+    /// An end of a lease that cannot be recorded is waited for.
+    LeaseDrain,
 }
 
 thalweg_core::omission_switch!(Rule);

@@ -1,4 +1,4 @@
-//! Who uses a piece of memory, and what must come before the next use.
+//! The uses of memory, and the events that the next use waits for.
 //!
 //! Every buffer has [`Uses`]. Work that is being enqueued opens a use, and is told which events
 //! its stream must wait for first; when it is finished it closes the use, and leaves the event
@@ -7,23 +7,23 @@
 //! the device keeps, not the memory's users.
 
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 
 use thalweg_core::{Result, bail};
 
-use crate::lease::{Place, Tenant};
+use crate::handle::{EventHandle, StreamId};
 use crate::omit::{Rule, omitted};
-use crate::stream::StreamId;
-use crate::sys::EventHandle;
 
-/// What a use does with the memory.
+/// The access of a use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
 }
 
-/// An event after which a use is over, and the stream that it was recorded on.
+/// The end of a use: an event, and the stream on which it was recorded.
 #[derive(Clone)]
 pub(crate) struct Mark {
     pub(crate) stream: StreamId,
@@ -41,7 +41,7 @@ pub(crate) struct Uses(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// How many on the host read it.
+    /// The number of holds of the host that read it.
     host_readers: usize,
     host_writer: bool,
     /// Work that is not finished.
@@ -53,7 +53,7 @@ struct State {
     tenant: Option<Place>,
 }
 
-/// So many marks of readers are kept without looking whether they are over.
+/// The number of readers' ends that are kept without looking whether they are complete.
 const KEPT_READS: usize = 4;
 
 struct Open {
@@ -67,7 +67,7 @@ impl Uses {
         Self(Arc::default())
     }
 
-    /// Whether both are of the same memory.
+    /// True if both are of the same memory.
     pub(crate) fn are(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -76,7 +76,7 @@ impl Uses {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a use by work on a stream, and adds to `waits` what the stream must wait for.
+    /// Opens a use by work on a stream, and calls `wait` with each event that the stream must wait for.
     ///
     /// Work on another stream that is not finished has no event yet to wait for, so that a
     /// conflict with it is an error.
@@ -85,7 +85,7 @@ impl Uses {
         work: u64,
         stream: StreamId,
         access: Access,
-        waits: &mut Vec<Arc<EventHandle>>,
+        mut wait: impl FnMut(&Arc<EventHandle>),
     ) -> Result<()> {
         let mut state = self.lock();
         let writes = access == Access::Write;
@@ -113,13 +113,13 @@ impl Uses {
                 access,
             }),
         }
-        let mut wait = |mark: &Mark, rule| {
+        let mut wait_for = |mark: &Mark, rule| {
             if mark.stream != stream && !omitted(rule) {
-                waits.push(mark.event.clone());
+                wait(&mark.event);
             }
         };
         if let Some(mark) = &state.write {
-            wait(
+            wait_for(
                 mark,
                 if writes {
                     Rule::WriteAfterWrite
@@ -130,7 +130,7 @@ impl Uses {
         }
         if writes {
             for mark in &state.reads {
-                wait(mark, Rule::WriteAfterRead);
+                wait_for(mark, Rule::WriteAfterRead);
             }
         }
         state.tenant = None;
@@ -142,14 +142,14 @@ impl Uses {
         self.lock().tenant = Some(tenant.place);
     }
 
-    /// Whether the last use was a lease that comes before what the tenant enqueues, as far as that can be
+    /// True if the last use was a lease that comes before what the tenant enqueues, as far as that can be
     /// guessed. It is about which memory is best, never about order.
     pub(crate) fn were_of(&self, tenant: &Tenant) -> bool {
         let state = self.lock();
         state.open.is_empty() && state.tenant.is_some_and(|last| tenant.follows(last))
     }
 
-    /// Closes a use: it is over after the mark; without one, it is over already.
+    /// Closes a use, which is complete after its end; without one, it is complete already.
     pub(crate) fn close(&self, work: u64, mark: Option<&Mark>) {
         let old = {
             let mut state = self.lock();
@@ -183,7 +183,7 @@ impl Uses {
         }
     }
 
-    /// Closes a use that wrote and is over, and with it all that came before it.
+    /// Closes a use that wrote and is complete, and with it all that came before it.
     pub(crate) fn close_over(&self, work: u64) {
         let mut state = self.lock();
         state.open.retain(|open| open.work != work);
@@ -191,22 +191,33 @@ impl Uses {
         state.reads.clear();
     }
 
-    /// Adds a use that is over after a mark, and writes.
+    /// Takes the event of the last write out, if nobody else has it, to be recorded again.
+    pub(crate) fn take_event(&self) -> Option<Arc<EventHandle>> {
+        let mut state = self.lock();
+        let unshared = |mark: &mut Mark| Arc::strong_count(&mark.event) == 1;
+        state.write.take_if(unshared).map(|mark| mark.event)
+    }
+
+    /// Adds a use that writes, by its end.
     pub(crate) fn mark_written(&self, mark: Mark) {
         self.lock().write = Some(mark);
     }
 
-    /// Everything after which all uses so far are over; `None` if work is not finished, or never
-    /// will be.
+    /// The ends of all uses so far; `None` if work is not finished, or never will be.
     pub(crate) fn ends(&self) -> Option<Vec<Mark>> {
         let state = self.lock();
-        if !state.open.is_empty() || state.host_writer || state.host_readers > 0 {
+        if !state.has_ends() {
             return None;
         }
         Some(state.write.iter().chain(&state.reads).cloned().collect())
     }
 
-    /// Whether all uses so far are on one stream (or over, and known to be).
+    /// True if all uses so far have an end; see [`Uses::ends`].
+    pub(crate) fn have_ends(&self) -> bool {
+        self.lock().has_ends()
+    }
+
+    /// True if all uses so far are on one stream, or known to be complete.
     pub(crate) fn only_on(&self, stream: StreamId) -> bool {
         let state = self.lock();
         state.open.iter().all(|open| open.stream == stream)
@@ -217,7 +228,7 @@ impl Uses {
                 .all(|mark| mark.stream == stream)
     }
 
-    /// Forgets marks that were waited for.
+    /// Forgets ends that were waited for.
     pub(crate) fn forget_ends(&self, over: &[Mark]) {
         let is_over = |mark: &Mark| {
             over.iter()
@@ -279,7 +290,7 @@ impl Uses {
         Ok(hold)
     }
 
-    /// Waits on the host until all uses are over. `Ok(false)` if some never will be.
+    /// Waits on the host until all uses are complete. `Ok(false)` if some never will be.
     pub(crate) fn wait_until_over(&self) -> Result<bool> {
         let Some(ends) = self.ends() else {
             return Ok(false);
@@ -288,6 +299,12 @@ impl Uses {
             mark.event.synchronize()?;
         }
         Ok(true)
+    }
+}
+
+impl State {
+    fn has_ends(&self) -> bool {
+        self.open.is_empty() && !self.host_writer && self.host_readers == 0
     }
 }
 
@@ -316,4 +333,47 @@ impl Drop for HostHold {
             Access::Write => state.host_writer = false,
         }
     }
+}
+
+/// The taker of a lease: a call, and where it enqueues.
+///
+/// All of it is about which memory is best. What must be waited for follows from events alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Tenant {
+    pub(crate) place: Place,
+    /// The call before, after which this one comes in any case.
+    pub(crate) last_call: Option<u64>,
+    /// An address where memory is best, because it was there the last time.
+    pub(crate) wish: Option<u64>,
+}
+
+/// A call, by its number, and from where it enqueues: a stream, if it is still the same one, on a thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) call: u64,
+    pub(crate) stream: usize,
+    pub(crate) thread: ThreadId,
+}
+
+impl Tenant {
+    /// The same, where memory is best at another address, because it is known there.
+    #[must_use]
+    pub fn wishes(self, address: u64) -> Self {
+        Self {
+            wish: Some(address),
+            ..self
+        }
+    }
+
+    /// True if what another has enqueued probably comes before what this one enqueues.
+    pub(crate) fn follows(&self, other: Place) -> bool {
+        Some(other.call) == self.last_call
+            || (other.stream, other.thread) == (self.place.stream, self.place.thread)
+    }
+}
+
+/// A number that no use of memory has had.
+pub(crate) fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }

@@ -1,11 +1,11 @@
-//! Whose memory an address is.
+//! The kind of memory at an address.
 
 use thalweg_core::Result;
 
-use crate::Device;
-use crate::sys::pointer_facts;
+use crate::device::Device;
+use crate::handle::pointer_facts;
 
-/// Where memory is.
+/// The kind of memory at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemoryKind {
@@ -23,7 +23,7 @@ pub enum MemoryKind {
 }
 
 impl Device {
-    /// Whose memory an address is, as the driver of this device knows. The address may be any.
+    /// The kind of memory at an address, as the driver of this device knows. The address may be any.
     ///
     /// # Errors
     /// If the driver fails.

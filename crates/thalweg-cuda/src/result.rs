@@ -1,10 +1,11 @@
-//! Answers of the driver as errors.
+//! Status codes of the driver as errors.
 
 use thalweg_core::{Error, ErrorKind, Result};
 
-use crate::sys::{Status, Table};
+use crate::sys::library::SharedLibrary;
+use crate::sys::{self, NotInitialized, Status, Table};
 
-/// Turns the answer of a call into a result.
+/// The status of a call as a result.
 #[inline]
 pub(crate) fn check(table: &Table, call: &str, status: Status) -> Result<()> {
     if status.is_success() {
@@ -14,7 +15,7 @@ pub(crate) fn check(table: &Table, call: &str, status: Status) -> Result<()> {
     }
 }
 
-/// The error of a call that answered with a code.
+/// The error of a call that answered with a status.
 #[cold]
 pub(crate) fn failed(table: &Table, call: &str, status: Status) -> Error {
     let (name, text) = table.describe(status);
@@ -27,6 +28,18 @@ pub(crate) fn failed(table: &Table, call: &str, status: Status) -> Error {
         kind(status),
         format!("{call} failed with {name} ({text}){lost}"),
     )
+}
+
+/// The table of the driver in a library, which is initialized.
+pub(crate) fn initialize(library: SharedLibrary) -> Result<&'static Table> {
+    sys::initialize(library).map_err(|reason| match reason {
+        NotInitialized::Unusable(error) => error,
+        NotInitialized::Failed {
+            table,
+            call,
+            status,
+        } => failed(&table, call, status),
+    })
 }
 
 /// The error of an allocation that failed, with what is known about sizes.
@@ -66,7 +79,7 @@ pub(crate) fn too_old(table: &Table, function: &str) -> Error {
         ErrorKind::Unsupported,
         format!(
             "the driver ({}, CUDA {}.{}) has no function `{function}`",
-            table.place(),
+            table.location(),
             table.version / 1000,
             table.version % 1000 / 10
         ),

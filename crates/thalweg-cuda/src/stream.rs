@@ -1,24 +1,20 @@
-//! Streams: what the device does in order.
+//! Streams: sequences of work that a device executes in order.
 
-use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use thalweg_core::Result;
 
-use crate::sys::{Context, EventHandle, StreamHandle};
-use crate::{CaptureStatus, Device, Event, InFlight, Work};
+use crate::device::Device;
+use crate::handle::{Context, EventHandle, StreamHandle, StreamId};
 
 /// A stream of a device. Clones are the same stream.
 ///
-/// A caller's stream ([`Stream::borrow`]) may be destroyed when the call that it was given to is
-/// over, and its handle may come back for another stream. So nothing in this crate compares
+/// A caller's stream ([`Stream::borrow`]) may be destroyed when the call that it was given to has
+/// returned, and its handle may come back for another stream. So nothing in this crate compares
 /// handles, and nothing but clones of this keeps one: what is left in flight is known by events.
 #[derive(Clone)]
-pub struct Stream(Arc<Inner>);
-
-struct Inner {
+pub struct Stream {
     handle: StreamHandle,
     id: StreamId,
     device: Device,
@@ -56,143 +52,90 @@ impl Stream {
     /// cannot be captured.
     pub fn legacy(device: &Device) -> Self {
         let handle = StreamHandle::legacy(device.context());
-        // Its handle is never another stream.
-        let id = StreamId {
-            number: 0,
-            device: device.ordinal(),
-            borrowed: false,
-        };
-        Self::of(handle, id, device)
+        Self::of(handle, StreamId::legacy(device.ordinal()), device)
     }
 
     pub(crate) fn of(handle: StreamHandle, id: StreamId, device: &Device) -> Self {
-        Self(Arc::new(Inner {
+        Self {
             handle,
             id,
             device: device.clone(),
-        }))
+        }
     }
 
     /// The device.
     pub fn device(&self) -> &Device {
-        &self.0.device
+        &self.device
     }
 
     /// The handle (a `CUstream`), for code that calls the driver itself. It is valid for as long
-    /// as this stream; see [`Work`] for what such code must do.
+    /// as this stream; see [`Work`](crate::Work) for what such code must do.
     ///
     /// # Errors
     /// If this is the default stream of another thread.
     pub fn raw(&self) -> Result<*mut c_void> {
-        self.0.handle.address()
-    }
-
-    /// Begins to enqueue work.
-    ///
-    /// # Errors
-    /// See [`Work`].
-    pub fn work(&self) -> Result<Work<'_>> {
-        Work::on(self)
-    }
-
-    /// Makes what comes later on this stream wait for what the event stands for now.
-    ///
-    /// # Errors
-    /// If the driver refuses, for one because this stream is being captured and the event was
-    /// recorded outside.
-    pub fn wait(&self, event: &Event) -> Result<()> {
-        self.wait_handle(event.handle())
-    }
-
-    /// Makes what comes later on this stream wait for work that is in flight.
-    ///
-    /// # Errors
-    /// As [`Stream::wait`].
-    pub fn wait_for<T>(&self, token: &InFlight<T>) -> Result<()> {
-        token.wait_on(self)
+        self.handle.address()
     }
 
     pub(crate) fn wait_handle(&self, event: &EventHandle) -> Result<()> {
-        self.0.handle.wait(event)
+        event.wait_on(&self.handle)
     }
 
-    /// Waits on the host until everything on the stream has happened.
+    /// Waits on the host until everything on the stream is complete.
     ///
     /// # Errors
     /// If work on the device has failed.
     pub fn synchronize(&self) -> Result<()> {
-        self.0.handle.synchronize()
+        self.handle.synchronize()
     }
 
-    /// Whether everything on the stream has happened.
+    /// True if everything on the stream is complete.
     ///
     /// # Errors
     /// If work on the device has failed.
     pub fn is_done(&self) -> Result<bool> {
-        self.0.handle.query()
+        self.handle.query()
     }
 
-    /// Whether the stream is being captured, by whomever.
+    /// The capture status of the stream, whoever captures it.
     ///
     /// # Errors
     /// If this is the legacy default stream, and another stream is being captured.
     pub fn capture_status(&self) -> Result<CaptureStatus> {
-        self.0.handle.capture_status().map(CaptureStatus::of_driver)
+        self.handle.capture_status().map(CaptureStatus::of_driver)
     }
 
     pub(crate) fn handle(&self) -> &StreamHandle {
-        &self.0.handle
+        &self.handle
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {
-        self.0.handle.context()
+        self.handle.context()
     }
 
     pub(crate) fn id(&self) -> StreamId {
-        self.0.id
+        self.id
     }
 }
 
-/// What tells streams apart. Two that are equal are the same stream; a caller's stream is never
-/// equal to one of an earlier call, even if it is the same.
+/// The capture status of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StreamId {
-    number: u64,
-    device: i32,
-    borrowed: bool,
+pub enum CaptureStatus {
+    /// It is not.
+    None,
+    /// It is: what is enqueued becomes part of a graph, and does not run.
+    Active,
+    /// It is, but something has happened that no graph can express. The capture has to be ended,
+    /// and gives no graph.
+    Invalidated,
 }
 
-impl StreamId {
-    pub(crate) fn new(device: i32, borrowed: bool) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self {
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
-            device,
-            borrowed,
+impl CaptureStatus {
+    pub(crate) fn of_driver(status: u32) -> Self {
+        match status {
+            0 => Self::None,
+            1 => Self::Active,
+            _ => Self::Invalidated,
         }
-    }
-
-    /// The default stream of this thread.
-    pub(crate) fn of_this_thread(device: i32) -> Self {
-        thread_local! {
-            static NUMBER: Cell<u64> = const { Cell::new(0) };
-        }
-        // While a thread ends, its number may be gone; a new one is a stream that nobody has.
-        let number = NUMBER.try_with(|number| {
-            if number.get() == 0 {
-                number.set(Self::new(device, false).number);
-            }
-            number.get()
-        });
-        Self {
-            number: number.unwrap_or_else(|_| Self::new(device, false).number),
-            device,
-            borrowed: false,
-        }
-    }
-
-    /// Whether it may be the same stream as another, without being equal.
-    pub(crate) fn may_be(self, other: Self) -> bool {
-        self == other || (self.borrowed && other.borrowed)
     }
 }

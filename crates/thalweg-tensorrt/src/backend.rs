@@ -3,16 +3,16 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use thalweg_core::{Backend, Delegate, DelegateSpec, Result, bail, ensure};
-use thalweg_cuda::{Device, Driver};
+use thalweg_cuda::{Attempt, Device, Driver, Limit};
 
 use crate::abi::{Library, Runtime};
 use crate::container::{Container, Metadata};
 use crate::contexts::Making;
 use crate::delegate::EngineDelegate;
-use crate::find::{self, Attempt};
+use crate::find::{self, FoundLibrary};
 use crate::loaded::Loaded;
 use crate::options::Options;
-use crate::scratch::{Limit, Pool, ScratchStatistics, sharing};
+use crate::scratch::{ScratchStatistics, SharedScratch, sharing};
 use crate::version::{Flavor, Version};
 use crate::weights::Budget;
 
@@ -40,7 +40,7 @@ struct Inner {
     runtimes: Mutex<Vec<Arc<Runtime>>>,
     engines: Mutex<Vec<Entry>>,
     /// Shared scratch, which goes with the last delegate that uses it.
-    pools: Mutex<Vec<Weak<Pool>>>,
+    pools: Mutex<Vec<Weak<SharedScratch>>>,
 }
 
 /// An engine that is loaded, or is being.
@@ -73,9 +73,9 @@ impl TensorRt {
         })))
     }
 
-    /// Looks for TensorRT as [`TensorRt::find`] does, and says what was found in each place, in the
-    /// order in which they were looked at.
-    pub fn search(options: &Options) -> Vec<Attempt> {
+    /// The attempts of a search for TensorRT, in order, at the locations where [`TensorRt::find`] looks. It
+    /// ends with the first library that can be used.
+    pub fn search(options: &Options) -> Vec<Attempt<FoundLibrary>> {
         find::search(options).0
     }
 
@@ -204,19 +204,19 @@ impl Inner {
     }
 
     /// The shared scratch of a device, with a limit.
-    fn pool(&self, device: &Device, limit: Limit) -> Arc<Pool> {
+    fn pool(&self, device: &Device, limit: Limit) -> Arc<SharedScratch> {
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         pools.retain(|pool| pool.strong_count() > 0);
         let mut living = pools.iter().filter_map(Weak::upgrade);
         if let Some(pool) = living.find(|pool| pool.is_of(device.ordinal(), limit)) {
             return pool;
         }
-        let pool = Arc::new(Pool::new(device, limit));
+        let pool = Arc::new(SharedScratch::new(device, limit));
         pools.push(Arc::downgrade(&pool));
         pool
     }
 
-    fn living_pools(&self) -> Vec<Arc<Pool>> {
+    fn living_pools(&self) -> Vec<Arc<SharedScratch>> {
         let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         pools.iter().filter_map(Weak::upgrade).collect()
     }

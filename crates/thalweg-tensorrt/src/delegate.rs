@@ -7,18 +7,22 @@ use thalweg_core::{Delegate, DelegateInstance, Result, State};
 use crate::contexts::Making;
 use crate::instance::Instance;
 use crate::loaded::Loaded;
-use crate::scratch::{Pool, Scratch};
+use crate::scratch::{Scratch, SharedScratch};
 
 /// A delegate that is an engine.
 pub(crate) struct EngineDelegate {
     loaded: Arc<Loaded>,
     /// Where its instances have their scratch from, if they share it. Fixed when it was loaded.
-    pool: Option<Arc<Pool>>,
+    pool: Option<Arc<SharedScratch>>,
     making: Making,
 }
 
 impl EngineDelegate {
-    pub(crate) fn new(loaded: Arc<Loaded>, pool: Option<Arc<Pool>>, making: Making) -> Self {
+    pub(crate) fn new(
+        loaded: Arc<Loaded>,
+        pool: Option<Arc<SharedScratch>>,
+        making: Making,
+    ) -> Self {
         Self {
             loaded,
             pool,

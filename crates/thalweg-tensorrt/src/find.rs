@@ -1,4 +1,4 @@
-//! Where TensorRT is looked for.
+//! The locations where TensorRT is looked for.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use thalweg_core::{Error, ErrorKind, Result};
+use thalweg_cuda::library::{self, Attempt, Location};
 
 use crate::abi::Library;
 use crate::options::Options;
@@ -37,104 +38,30 @@ const PACKAGES: [&str; 4] = [
 pub const HOW_TO_GET: &str = "install TensorRT 10 or 11 (`pip install tensorrt` brings its library), and set \
                    THALWEG_TENSORRT to the file of `libnvinfer.so` if it is not found by itself";
 
-/// A place where TensorRT is looked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A library of TensorRT, as a search finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Place {
-    /// The file that the program asked for.
-    Option(PathBuf),
-    /// The file that the environment variable `THALWEG_TENSORRT` names.
-    Variable(PathBuf),
-    /// A library of this name that the process already has.
-    Loaded(&'static str),
-    /// A library of this name, wherever the system finds it.
-    System(&'static str),
-    /// A library in a package of the Python environment that is active.
-    Python(PathBuf),
-    /// Packages of that environment, where there are none.
-    NoPython,
+pub struct FoundLibrary {
+    /// Its version.
+    pub version: Version,
+    /// What kind of TensorRT it is.
+    pub flavor: Flavor,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FoundLibrary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Option(path) => write!(f, "{}", path.display()),
-            Self::Variable(path) => write!(f, "{} (from {VARIABLE})", path.display()),
-            Self::Loaded(name) => write!(f, "{name}, already in the process"),
-            Self::System(name) => write!(f, "{name}, by the system's search path"),
-            Self::Python(path) => write!(f, "{} (a Python package)", path.display()),
-            Self::NoPython => f.write_str("packages of the active Python environment"),
-        }
+        write!(f, "{} {}", self.flavor, self.version)
     }
 }
 
-/// What became of looking in a place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// A library that can be used.
-    Opened {
-        /// Its version.
-        version: Version,
-        /// What kind of TensorRT it is.
-        flavor: Flavor,
-    },
-    /// It was not there, or not fit.
-    Failed(String),
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Opened { version, flavor } => write!(f, "{flavor} {version}"),
-            Self::Failed(reason) => f.write_str(reason),
-        }
-    }
-}
-
-/// A place that was looked at, and what was found there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
-    /// Where.
-    pub place: Place,
-    /// What.
-    pub outcome: Outcome,
-}
-
-impl fmt::Display for Attempt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.outcome)
-    }
-}
-
-/// Looks at every place until a library is found.
-pub(crate) fn search(options: &Options) -> (Vec<Attempt>, Option<Arc<Library>>) {
-    let mut attempts = Vec::new();
-    for place in places(options, &Environment::of_process()) {
-        let opened = match &place {
-            Place::Option(path) | Place::Variable(path) | Place::Python(path) => {
-                Library::open(path)
-            }
-            Place::Loaded(name) => Library::loaded(Path::new(name)),
-            Place::System(name) => Library::open(Path::new(name)),
-            Place::NoPython => Err(Error::new(ErrorKind::Missing, "none with TensorRT")),
-        };
-        match opened {
-            Ok(library) => {
-                let outcome = Outcome::Opened {
-                    version: library.version(),
-                    flavor: library.flavor(),
-                };
-                attempts.push(Attempt { place, outcome });
-                return (attempts, Some(Arc::new(library)));
-            }
-            Err(error) => attempts.push(Attempt {
-                place,
-                outcome: Outcome::Failed(error.to_string()),
-            }),
-        }
-    }
-    (attempts, None)
+/// Tries every location until one has a library.
+pub(crate) fn search(options: &Options) -> (Vec<Attempt<FoundLibrary>>, Option<Arc<Library>>) {
+    let locations = locations(options, &Environment::of_process());
+    let (attempts, library) = library::search(locations, Library::open, |library| FoundLibrary {
+        version: library.version(),
+        flavor: library.flavor(),
+    });
+    (attempts, library.map(Arc::new))
 }
 
 /// Finds a library.
@@ -144,18 +71,17 @@ pub(crate) fn search(options: &Options) -> (Vec<Attempt>, Option<Arc<Library>>) 
 pub(crate) fn find(options: &Options) -> Result<Arc<Library>> {
     let (attempts, library) = search(options);
     library.ok_or_else(|| {
-        let attempts: Vec<_> = attempts.iter().map(ToString::to_string).collect();
         Error::new(
             ErrorKind::Missing,
             format!(
                 "TensorRT was not found; looked at {}; {HOW_TO_GET}",
-                attempts.join("; ")
+                library::failures(&attempts)
             ),
         )
     })
 }
 
-/// What of the process's environment says where to look.
+/// The variables of the process's environment that say where to look.
 #[derive(Default)]
 struct Environment {
     variable: Option<OsString>,
@@ -178,7 +104,7 @@ impl Environment {
         }
     }
 
-    /// Folders with a `lib` that has Python's packages.
+    /// The folders with a `lib` that has Python's packages.
     fn python_prefixes(&self) -> Vec<PathBuf> {
         if let Some(active) = self.virtual_env.as_ref().or(self.conda.as_ref()) {
             return vec![active.into()];
@@ -196,16 +122,19 @@ impl Environment {
     }
 }
 
-/// Where TensorRT is looked for, in order. A file that is named is the only place.
-fn places(options: &Options, environment: &Environment) -> Vec<Place> {
+/// The locations of TensorRT, in order. A file that is named is the only one.
+fn locations(options: &Options, environment: &Environment) -> Vec<Location> {
     if let Some(path) = &options.library {
-        return vec![Place::Option(path.clone())];
+        return vec![Location::File(path.clone())];
     }
     if let Some(path) = &environment.variable {
-        return vec![Place::Variable(path.into())];
+        return vec![Location::Variable {
+            name: VARIABLE,
+            path: path.into(),
+        }];
     }
-    let mut places: Vec<_> = NAMES.map(Place::Loaded).into();
-    places.extend(NAMES.map(Place::System));
+    let mut locations: Vec<_> = NAMES.map(Location::Loaded).into();
+    locations.extend(NAMES.map(Location::System));
     let mut found = Vec::new();
     for prefix in environment.python_prefixes() {
         let packages = sorted(&prefix.join("lib"))
@@ -224,10 +153,10 @@ fn places(options: &Options, environment: &Environment) -> Vec<Place> {
     }
     found.dedup();
     if found.is_empty() {
-        places.push(Place::NoPython);
+        locations.push(Location::NoPython);
     }
-    places.extend(found.into_iter().map(Place::Python));
-    places
+    locations.extend(found.into_iter().map(Location::Python));
+    locations
 }
 
 fn name_of(path: &Path) -> String {
@@ -250,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_named_is_the_only_place() {
+    fn a_file_that_is_named_is_the_only_location() {
         let options = Options::new().library("/nowhere/libnvinfer.so.10");
         let (attempts, library) = search(&options);
         assert!(library.is_none());
@@ -264,8 +193,12 @@ mod tests {
             variable: Some("/some/file".into()),
             ..Environment::default()
         };
-        let places = places(&Options::new(), &environment);
-        assert_eq!(places, [Place::Variable("/some/file".into())]);
+        let locations = locations(&Options::new(), &environment);
+        let variable = Location::Variable {
+            name: VARIABLE,
+            path: "/some/file".into(),
+        };
+        assert_eq!(locations, [variable]);
     }
 
     #[test]
@@ -280,11 +213,11 @@ mod tests {
             conda: Some("/not/looked/at".into()),
             ..Environment::default()
         };
-        let places = places(&Options::new(), &environment);
+        let locations = locations(&Options::new(), &environment);
         std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(places[0], Place::Loaded("libnvinfer.so.11"));
-        assert_eq!(places[NAMES.len()], Place::System("libnvinfer.so.11"));
-        assert_eq!(places.last(), Some(&Place::Python(file)));
-        assert!(!places.contains(&Place::NoPython));
+        assert_eq!(locations[0], Location::Loaded("libnvinfer.so.11"));
+        assert_eq!(locations[NAMES.len()], Location::System("libnvinfer.so.11"));
+        assert_eq!(locations.last(), Some(&Location::Python(file)));
+        assert!(!locations.contains(&Location::NoPython));
     }
 }

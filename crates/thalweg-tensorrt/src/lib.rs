@@ -54,7 +54,7 @@ pub use backend::{NAME, TensorRt};
 pub use container::{Alias, AliasKind, Binding, Container, Metadata};
 pub use contexts::SINGLE_CONTEXT;
 pub use describe::{ContainerInfo, EngineInfo, InputRange, ProfileInfo, TensorInfo};
-pub use find::{Attempt, HOW_TO_GET, Outcome, Place};
+pub use find::{FoundLibrary, HOW_TO_GET};
 pub use floor::{Around, Floor, Watched};
 #[cfg(any(test, feature = "omissions"))]
 #[doc(hidden)]

@@ -26,12 +26,6 @@ pub enum Rule {
     StageInputs,
     /// Staged outputs are copied to the host before it reads them.
     StageOutputs,
-    /// Whoever takes shared scratch goes on after its last use.
-    SharedScratchWait,
-    /// The last use of shared scratch is recorded.
-    SharedScratchRecord,
-    /// A use of shared scratch that cannot be recorded is waited for.
-    SharedScratchDrain,
     /// Shared scratch is not claimed by who needs none.
     NothingForNothing,
     /// A context is switched to another profile once nothing that it enqueued is running any more.

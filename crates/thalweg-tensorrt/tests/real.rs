@@ -1,9 +1,9 @@
 //! Real libraries of TensorRT, as far as they go without a device: `THALWEG_TEST_TENSORRT` names
 //! their files, separated by colons.
 
-use thalweg_cuda::Driver;
+use thalweg_cuda::{Driver, Outcome};
 use thalweg_simgpu::{Config, Sim};
-use thalweg_tensorrt::{Options, Outcome, TensorRt};
+use thalweg_tensorrt::{Options, TensorRt};
 
 #[test]
 fn a_real_library_is_opened_and_says_its_version() {
@@ -15,10 +15,11 @@ fn a_real_library_is_opened_and_says_its_version() {
     for file in std::env::split_paths(&files) {
         let options = Options::new().library(&file);
         let attempts = TensorRt::search(&options);
-        println!("{}: {}", attempts[0].place, attempts[0].outcome);
-        let Outcome::Opened { version, .. } = attempts[0].outcome else {
+        println!("{}", attempts[0]);
+        let Outcome::Opened(found) = attempts[0].outcome else {
             panic!("{attempts:?}");
         };
+        let version = found.version;
         assert!([10, 11].contains(&version.major), "{version}");
         // Its device is the stand-in's, which a real library cannot use: it must say so.
         let driver = Driver::open(Some(Sim::path())).unwrap();

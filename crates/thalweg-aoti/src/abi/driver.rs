@@ -48,7 +48,7 @@ macro_rules! table {
                     None => bail!(
                         MissingDevice,
                         "the CUDA driver ({}) has no function `{name}`",
-                        driver.place()
+                        driver.location()
                     ),
                 };
                 Ok(Self {

@@ -1,4 +1,4 @@
-//! What a call of the driver answers.
+//! Status codes of the driver.
 
 /// A `CUresult`. A number, and not cudarc's enumeration, since a newer driver may answer with
 /// codes that the enumeration lacks.
@@ -22,8 +22,8 @@ impl Status {
         self == Self::SUCCESS
     }
 
-    /// Whether the context (or the whole driver) is of no use any more: errors of work on the
-    /// device, which every later call answers with, too.
+    /// True if the context (or the whole driver) is of no use any more: errors of work on the device,
+    /// which every later call answers with, too.
     pub(crate) fn loses_context(self) -> bool {
         matches!(
             self.0,

@@ -1,4 +1,4 @@
-//! The functions of the driver that are called.
+//! The table of the driver's functions.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong, c_void};
 
@@ -9,7 +9,8 @@ use cudarc::driver::sys::{
 };
 use thalweg_core::{Result, bail};
 
-use super::{Status, library::Library};
+use super::library::{Location, SharedLibrary};
+use super::status::Status;
 
 /// Declares the table: functions that every driver from CUDA 12.0 on has, and others that may be
 /// missing. Names are those that the library exports; a suffix `_v2` is a newer binary interface,
@@ -24,17 +25,17 @@ macro_rules! table {
         pub(crate) struct Table {
             /// The driver's version, as 1000 times the major version and 10 times the minor.
             pub(crate) version: i32,
-            pub(super) library: Library,
+            library: SharedLibrary,
             /// A function of the stand-in's, which is told of the host's accesses.
             observer: Option<unsafe extern "C" fn(*const c_void, usize, u32) -> u32>,
-            $(pub(super) $required: unsafe extern "C" fn($($parameter),*) -> Status,)*
-            $(pub(super) $optional:
+            $(pub(crate) $required: unsafe extern "C" fn($($parameter),*) -> Status,)*
+            $(pub(crate) $optional:
                 Option<unsafe extern "C" fn($($optional_parameter),*) -> Status>,)*
         }
 
         impl Table {
             /// Looks all functions up.
-            pub(super) fn of(library: Library, version: i32) -> Result<Self> {
+            pub(super) fn of(library: SharedLibrary, version: i32) -> Result<Self> {
                 Ok(Self {
                     version,
                     $($required: {
@@ -205,14 +206,14 @@ impl Table {
     }
 
     /// The stand-in's function, if that is the driver.
-    pub(super) fn observer(
+    pub(crate) fn observer(
         &self,
     ) -> Option<unsafe extern "C" fn(*const c_void, usize, u32) -> u32> {
         self.observer
     }
 
-    /// Where the library was found.
-    pub(crate) fn place(&self) -> &super::Place {
-        self.library.place()
+    /// The location at which the library was found.
+    pub(crate) fn location(&self) -> &Location {
+        self.library.location()
     }
 }

@@ -21,7 +21,9 @@ fn a_device_tells_what_it_is() {
         println!("{line}");
         let found = Driver::search((!real()).then(Sim::path));
         assert!(
-            matches!(found.last(), Some((_, Outcome::Opened(_)))),
+            found
+                .last()
+                .is_some_and(|last| matches!(last.outcome, Outcome::Opened(_))),
             "{found:?}"
         );
     });
@@ -59,7 +61,7 @@ fn the_environment_names_the_driver() {
 fn opened_by_its_variable() {
     if !real() {
         let driver = Driver::open(None).unwrap_or_else(|error| panic!("{error}"));
-        assert!(driver.place().to_string().contains("THALWEG_CUDA"));
+        assert!(driver.location().to_string().contains("THALWEG_CUDA"));
         // From now on the process has it.
         let again = Driver::open(None).unwrap();
         assert_eq!(again.symbol("cuInit"), driver.symbol("cuInit"));

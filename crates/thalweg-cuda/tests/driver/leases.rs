@@ -6,7 +6,7 @@ use super::*;
 use thalweg_cuda::{Lease, Pool, Stream, Tenant};
 
 /// Writes over a lease's memory, as code does that knows nothing of this crate.
-fn scribble(driver: &Driver, lease: &Lease, stream: &Stream) {
+pub(super) fn scribble(driver: &Driver, lease: &Lease, stream: &Stream) {
     type Fill = unsafe extern "C" fn(u64, u8, usize, *mut c_void) -> c_int;
     let fill = driver.symbol("cuMemsetD8Async").unwrap();
     // SAFETY: the driver's function of this name has this type.

@@ -3,7 +3,7 @@
 
 use super::*;
 use std::ffi::c_void;
-use thalweg_cuda::{Capture, DeviceBuffer, PinnedBuffer, Pool, Rule, Stream, omit};
+use thalweg_cuda::{Capture, DeviceBuffer, Limit, PinnedBuffer, Pool, Rule, Stream, Tenant, omit};
 
 /// Runs a scenario with all rules, and without one.
 fn is_needed(rule: Rule, scenario: impl Fn(&Driver)) {
@@ -186,6 +186,64 @@ fn memory_of_a_pool_must_be_used_again_after_its_last_use() {
             work.finish().unwrap();
         }
     });
+}
+
+/// Two streams that have one piece of shared scratch in turn, which they write.
+fn scratch_in_turn(driver: &Driver) {
+    let bench = Bench::new(driver);
+    let pool = Pool::of_scratch(bench.device(), Limit::Blocks(1));
+    for (call, stream) in [&bench.one, &bench.two, &bench.one].into_iter().enumerate() {
+        let tenant = Tenant::new(call as u64, stream, None).unwrap();
+        let lease = pool.lease(stream, 4096, &tenant).unwrap();
+        super::leases::scribble(driver, &lease, stream);
+        lease.end(stream).unwrap();
+    }
+    assert_eq!(pool.statistics().blocks, 1);
+}
+
+#[test]
+fn whoever_takes_a_lease_must_wait_for_its_last_use() {
+    is_needed(Rule::LeaseWait, scratch_in_turn);
+}
+
+#[test]
+fn the_end_of_a_lease_must_be_recorded() {
+    is_needed(Rule::LeaseRecord, scratch_in_turn);
+}
+
+#[test]
+fn the_end_of_a_lease_that_cannot_be_recorded_must_be_waited_for() {
+    let Some(sim) = stand_in("which can fail any call") else {
+        return;
+    };
+    let scenario = |driver: &Driver| {
+        let bench = Bench::new(driver);
+        let pool = Pool::of_scratch(bench.device(), Limit::Blocks(1));
+        for (call, stream) in [&bench.one, &bench.two].into_iter().enumerate() {
+            let tenant = Tenant::new(call as u64, stream, None).unwrap();
+            let lease = pool.lease(stream, 4096, &tenant).unwrap();
+            super::leases::scribble(driver, &lease, stream);
+            sim.faults(&[thalweg_simgpu::Fault::Call {
+                function: "cuEventRecord".into(),
+                nth: 1,
+                code: 2,
+            }]);
+            lease.end(stream).unwrap_err();
+            sim.faults(&[]);
+        }
+        assert_eq!(pool.statistics().blocks, 1);
+    };
+    let is_missed = || {
+        (0..20).any(|seed| {
+            run_seed(&sim, &Config::seeded(seed).with_eagerness(0.0), &scenario);
+            sim.finish().iter().any(|report| !report.kind.is_warning())
+        })
+    };
+    assert!(!is_missed());
+    let omission = omit(Rule::LeaseDrain);
+    let seen = is_missed();
+    drop(omission);
+    assert!(seen, "nobody misses {:?}", Rule::LeaseDrain);
 }
 
 type Look = unsafe extern "C" fn(*const c_void, usize, u32) -> u32;

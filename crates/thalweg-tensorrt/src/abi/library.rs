@@ -1,10 +1,10 @@
 //! An open library of TensorRT.
 
 use std::ffi::{c_int, c_void};
-use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use thalweg_core::{Error, ErrorKind, Result};
+use thalweg_cuda::library::{Location, SharedLibrary};
 
 use super::layout::Api;
 use crate::version::{Flavor, Version};
@@ -19,55 +19,50 @@ pub(crate) struct Library {
     version: Version,
     flavor: Flavor,
     file: PathBuf,
-    _library: ManuallyDrop<libloading::Library>,
 }
 
 pub(super) type CreateRuntime = unsafe extern "C" fn(*mut c_void, c_int) -> *mut c_void;
 type GetVersion = unsafe extern "C" fn() -> c_int;
 
 impl Library {
-    /// Opens a library.
+    /// Opens the library at a location.
     ///
     /// # Errors
-    /// If there is none of that name, if it is not TensorRT, or a version whose layout is not known.
-    pub(crate) fn open(name: &Path) -> Result<Self> {
-        // SAFETY: opening a library runs its initializers. TensorRT's are fit to be run at any time,
-        // and whoever names another file vouches for that one.
-        let library = unsafe { local(name) }.map_err(not_opened)?;
+    /// If there is none, if it is not TensorRT, or a version whose layout is not known.
+    pub(crate) fn open(location: &Location) -> Result<Self> {
+        // SAFETY: TensorRT's initializers are fit to be run at any time, and whoever names another file
+        // vouches for that one.
+        let library = unsafe { SharedLibrary::open(location) }?;
+        let name = match location {
+            Location::File(path) | Location::Variable { path, .. } | Location::Python(path) => path,
+            Location::Loaded(name) | Location::System(name) => Path::new(name),
+            _ => Path::new(""),
+        };
         Self::of(library, name)
     }
 
-    /// A library that the process already has, by its name.
-    ///
-    /// # Errors
-    /// As for [`Library::open`], and if the process does not have it.
-    pub(crate) fn loaded(name: &Path) -> Result<Self> {
-        // SAFETY: none of its initializers runs.
-        let library = unsafe { loaded(name) }
-            .map_err(|_| Error::new(ErrorKind::Missing, "the process does not have it"))?;
-        Self::of(library, name)
-    }
-
-    fn of(library: libloading::Library, name: &Path) -> Result<Self> {
+    fn of(library: SharedLibrary, name: &Path) -> Result<Self> {
         if cfg!(windows) {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 "Windows lays virtual tables out in another way, which this does not know",
             ));
         }
-        let missing = |symbol: &str| {
-            Error::new(
-                ErrorKind::Missing,
-                format!("it is not TensorRT: it has no function `{symbol}`"),
-            )
+        let function = |name: &str| {
+            library.symbol(name).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Missing,
+                    format!("it is not TensorRT: it has no function `{name}`"),
+                )
+            })
         };
+        let get_version = function("getInferLibVersion")?;
+        let create_runtime = function("createInferRuntime_INTERNAL")?;
         // SAFETY: the signatures are those of TensorRT's headers since version 7.
         let (get_version, create_runtime) = unsafe {
-            let get_version = library.get::<GetVersion>("getInferLibVersion");
-            let create = library.get::<CreateRuntime>("createInferRuntime_INTERNAL");
             (
-                *get_version.map_err(|_| missing("getInferLibVersion"))?,
-                *create.map_err(|_| missing("createInferRuntime_INTERNAL"))?,
+                std::mem::transmute::<*mut c_void, GetVersion>(get_version.as_ptr()),
+                std::mem::transmute::<*mut c_void, CreateRuntime>(create_runtime.as_ptr()),
             )
         };
         // SAFETY: it has no arguments, and answers with a constant.
@@ -104,7 +99,6 @@ impl Library {
             version,
             flavor,
             file: name.to_owned(),
-            _library: ManuallyDrop::new(library),
         })
     }
 
@@ -124,63 +118,20 @@ impl Library {
     }
 }
 
-/// The text of the system's error, which the error of `libloading` only leads to.
-fn not_opened(error: libloading::Error) -> Error {
-    let reason =
-        std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-    Error::new(ErrorKind::Missing, reason).with_source(error)
-}
-
-/// Opens a library such that its symbols stay its own.
-///
-/// # Safety
-/// As said in [`Library::open`].
-unsafe fn local(name: &Path) -> Result<libloading::Library, libloading::Error> {
-    #[cfg(unix)]
-    {
-        use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-        // SAFETY: the caller's.
-        unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }.map(Into::into)
-    }
-    #[cfg(not(unix))]
-    // SAFETY: the caller's.
-    unsafe {
-        libloading::Library::new(name)
-    }
-}
-
-/// A library that the process already has.
-///
-/// # Safety
-/// None of its initializers runs.
-unsafe fn loaded(name: &Path) -> Result<libloading::Library, libloading::Error> {
-    #[cfg(unix)]
-    {
-        use libloading::os::unix::{Library, RTLD_NOW};
-        /// Its value where there is TensorRT, which `libloading` does not name.
-        const RTLD_NOLOAD: c_int = if cfg!(target_vendor = "apple") { 16 } else { 4 };
-        // SAFETY: the caller's.
-        unsafe { Library::open(Some(name), RTLD_NOW | RTLD_NOLOAD) }.map(Into::into)
-    }
-    #[cfg(not(unix))]
-    libloading::os::windows::Library::open_already_loaded(name).map(Into::into)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_not_there_or_not_tensorrt_is_refused_with_the_reason() {
-        let error = Library::open(Path::new("/nowhere/libnvinfer.so.10"))
-            .err()
-            .unwrap();
+        let nowhere = Location::File("/nowhere/libnvinfer.so.10".into());
+        let error = Library::open(&nowhere).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Missing);
         assert!(error.to_string().contains("/nowhere"), "{error}");
         if cfg!(target_os = "linux") {
-            let error = Library::open(Path::new("libc.so.6")).err().unwrap();
+            let error = Library::open(&Location::System("libc.so.6")).err().unwrap();
             assert!(error.to_string().contains("getInferLibVersion"), "{error}");
         }
-        assert!(Library::loaded(Path::new("libnowhere.so.10")).is_err());
+        assert!(Library::open(&Location::Loaded("libnowhere.so.10")).is_err());
     }
 }

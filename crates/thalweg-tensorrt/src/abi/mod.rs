@@ -28,9 +28,7 @@ pub(crate) use callbacks::OutputAllocator;
 pub(crate) use context::Context;
 pub(crate) use engine::{Engine, Selector};
 pub(crate) use library::Library;
-pub(crate) use order::{
-    copy_on_device, download, go_on_after, is_captured, is_over, record, stream, upload, wait,
-};
+pub(crate) use order::{copy_on_device, download, is_over, stream, upload, wait};
 pub(crate) use order::{download_pageable, download_pinned, launch, upload_pinned};
 pub(crate) use runtime::Runtime;
 pub(crate) use types::{Shape, TensorLocation};

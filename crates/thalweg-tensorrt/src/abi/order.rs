@@ -1,7 +1,7 @@
 //! Memory that is handed over by address, on the stream of a call.
 
 use thalweg_core::{Device as _, DeviceAddress, DeviceGraph, Result, StreamHandle, ensure};
-use thalweg_cuda::{CaptureStatus, Device, DeviceBuffer, Event, PinnedBuffer, Stream};
+use thalweg_cuda::{Device, DeviceBuffer, PinnedBuffer, Stream};
 
 /// The stream of a call, as something to enqueue on. It is not kept for longer than the call.
 pub(crate) fn stream(device: &Device, handle: StreamHandle) -> Stream {
@@ -9,27 +9,6 @@ pub(crate) fn stream(device: &Device, handle: StreamHandle) -> Stream {
     // that of a default stream. What is made from it is dropped before the call is over: that is
     // what the callers of this do.
     unsafe { Stream::borrow(device, std::ptr::with_exposed_provenance_mut(handle.0)) }
-}
-
-/// Lets an event of the call's device stand for all that is on the stream of the call so far.
-#[inline]
-pub(crate) fn record(event: &Event, stream: StreamHandle) -> Result<()> {
-    // SAFETY: as for `stream`, for the time of this.
-    unsafe { event.record_by_handle(stream) }
-}
-
-/// Makes what comes later on the stream of a call wait for an event of the call's device.
-#[inline]
-pub(crate) fn go_on_after(event: &Event, stream: StreamHandle) -> Result<()> {
-    // SAFETY: as for `stream`, for the time of this.
-    unsafe { event.wait_by_handle(stream) }
-}
-
-/// Whether the stream of a call is being captured.
-pub(crate) fn is_captured(device: &Device, stream: StreamHandle) -> Result<bool> {
-    // SAFETY: as for `stream`, for the time of this.
-    let status = unsafe { device.capture_status_by_handle(stream) }?;
-    Ok(status != CaptureStatus::None)
 }
 
 /// Waits on the host for all that is on a stream.

@@ -116,7 +116,6 @@ pub(super) fn room(scratch: &mut Scratch, bytes: usize, stream: StreamHandle) ->
     };
     let user = User {
         call: 0,
-        last_call: None,
         stream,
         is_told: false,
         tracer: Tracer::default(),

@@ -1,6 +1,6 @@
 //! Scratch of one instance.
 
-use thalweg_core::{DeviceAddress, Error, Result, StreamHandle};
+use thalweg_core::{Error, Result, StreamHandle};
 use thalweg_cuda::{Device, DeviceBuffer};
 
 use super::Room;
@@ -36,7 +36,7 @@ impl Own {
         idle: impl FnOnce() -> Result<()>,
     ) -> Result<Room> {
         if let Some(buffer) = self.buffer.as_ref().filter(|buffer| buffer.len() >= bytes) {
-            return Ok(Room::of(buffer));
+            return Ok(Room::at(buffer.address(), buffer.len()));
         }
         if self.buffer.is_some() && !omitted(Rule::GrowAfterUse) {
             idle()?;
@@ -48,20 +48,12 @@ impl Own {
             let message = format!("scratch for an engine: {}", error.message());
             Error::new(error.kind(), message).with_source(error)
         })?;
-        Ok(Room::of(self.buffer.insert(buffer)))
+        let buffer = self.buffer.insert(buffer);
+        Ok(Room::at(buffer.address(), buffer.len()))
     }
 
     /// Never frees what there is, since it may be in use forever.
     pub(super) fn abandon(&mut self) {
         std::mem::forget(self.buffer.take());
-    }
-}
-
-impl Room {
-    fn of(buffer: &DeviceBuffer) -> Self {
-        Self {
-            address: DeviceAddress(buffer.address()),
-            len: buffer.len(),
-        }
     }
 }

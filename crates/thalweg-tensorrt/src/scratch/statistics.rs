@@ -1,8 +1,10 @@
-//! What is known of shared scratch, for people.
+//! The statistics of shared scratch.
 
 use std::iter::Sum;
 
-/// What pools of shared scratch have and have done, on one device.
+use thalweg_cuda::PoolStatistics;
+
+/// What there is of shared scratch on one device, and what was done with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScratchStatistics {
@@ -12,20 +14,35 @@ pub struct ScratchStatistics {
     pub bytes: usize,
     /// Bytes of those that no call has at the moment.
     pub idle: usize,
-    /// How often a piece was taken as it was: by a call, or, at a limit, by an engine.
+    /// Pieces that were taken as they were: by a call, or, at a limit, by an engine.
     pub hits: u64,
-    /// How often it was one that the device may still have worked with for others, so that a stream
-    /// waited.
+    /// Pieces of these that the device may still have worked with for others, so that a stream waited.
     pub waits: u64,
-    /// How often somebody waited on the host for others to enqueue their engines.
+    /// Waits on the host for others to enqueue their engines.
     pub turns: u64,
-    /// How often the driver was asked for memory with success.
+    /// Allocations of the driver.
     pub allocations: u64,
-    /// How often that was because a piece was too small, which was freed.
+    /// Allocations of these that replaced a piece which was too small.
     pub growths: u64,
-    /// How many pieces were freed because nobody had them, to get memory or by
+    /// Pieces that were freed because nobody had them, to get memory or by
     /// [`trim_scratch`](crate::TensorRt::trim_scratch).
     pub trims: u64,
+}
+
+impl ScratchStatistics {
+    pub(super) fn of(pool: &PoolStatistics) -> Self {
+        Self {
+            buffers: pool.blocks,
+            bytes: pool.held,
+            idle: pool.idle,
+            hits: pool.hits + pool.waits,
+            waits: pool.waits,
+            turns: pool.turns,
+            allocations: pool.allocations,
+            growths: pool.growths,
+            trims: pool.trimmed,
+        }
+    }
 }
 
 /// Of several pools together.

@@ -15,6 +15,16 @@ pub(super) fn is_needed(rule: Rule, scenario: impl Fn(&Driver)) {
 
 /// As [`is_needed`], on a version of TensorRT.
 fn is_needed_on(version: Played, rule: Rule, scenario: impl Fn(&Driver)) {
+    is_missed(version, || omit(rule), &format!("{rule:?}"), scenario);
+}
+
+/// As [`is_needed`], for a rule of the pool that scratch is from.
+pub(super) fn is_needed_of_pool(rule: thalweg_cuda::Rule, scenario: impl Fn(&Driver)) {
+    let omit = || thalweg_cuda::omit(rule);
+    is_missed(Played::default(), omit, &format!("{rule:?}"), scenario);
+}
+
+fn is_missed<O>(version: Played, omit: impl FnOnce() -> O, rule: &str, scenario: impl Fn(&Driver)) {
     let sim = Sim::session(Config::seeded(0));
     let config = |seed| Config::seeded(seed).with_tensorrt(version);
     for seed in 0..30 {
@@ -23,7 +33,7 @@ fn is_needed_on(version: Played, rule: Rule, scenario: impl Fn(&Driver)) {
         let reports = sim.finish();
         assert!(reports.is_empty(), "seed {seed}: {reports:#?}");
     }
-    let omission = omit(rule);
+    let omission = omit();
     let seen = (0..20).any(|seed| {
         sim.reset(config(seed));
         let right = catch_unwind(AssertUnwindSafe(|| scenario(&open()))).is_ok();
@@ -31,7 +41,7 @@ fn is_needed_on(version: Played, rule: Rule, scenario: impl Fn(&Driver)) {
         !right || reports.iter().any(|report| !report.kind.is_warning())
     });
     drop(omission);
-    assert!(seen, "nobody misses {rule:?}");
+    assert!(seen, "nobody misses {rule}");
 }
 
 /// Calls with inputs and outputs on the device, which nothing waits for, and then one on the host.

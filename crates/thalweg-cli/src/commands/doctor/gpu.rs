@@ -102,10 +102,10 @@ mod search {
 
     pub(super) fn both() -> (Cuda, TensorRt) {
         let attempts = Driver::search(None).into_iter();
-        let attempts = attempts.map(|(place, outcome)| Attempt {
-            place: place.to_string(),
-            found: matches!(outcome, cuda::Outcome::Opened(_)),
-            outcome: outcome.to_string(),
+        let attempts = attempts.map(|attempt| Attempt {
+            place: attempt.location.to_string(),
+            found: matches!(attempt.outcome, cuda::Outcome::Opened(_)),
+            outcome: attempt.outcome.to_string(),
         });
         let mut cuda = Cuda {
             search: attempts.collect(),
@@ -158,12 +158,12 @@ mod search {
         let options = Options::new();
         let attempts = tensorrt::TensorRt::search(&options);
         let opened = attempts.iter().find_map(|attempt| match &attempt.outcome {
-            tensorrt::Outcome::Opened { version, flavor } => Some((*version, *flavor)),
+            cuda::Outcome::Opened(found) => Some((found.version, found.flavor)),
             _ => None,
         });
         let search = attempts.iter().map(|attempt| Attempt {
-            place: attempt.place.to_string(),
-            found: matches!(attempt.outcome, tensorrt::Outcome::Opened { .. }),
+            place: attempt.location.to_string(),
+            found: matches!(attempt.outcome, cuda::Outcome::Opened(_)),
             outcome: attempt.outcome.to_string(),
         });
         let mut report = TensorRt {

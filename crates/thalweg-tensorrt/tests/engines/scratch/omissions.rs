@@ -1,10 +1,11 @@
 //! Each wait and each setting is needed where scratch is shared, too.
 
-use super::super::omissions::is_needed;
+use super::super::omissions::{is_needed, is_needed_of_pool};
 use super::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use thalweg_cuda::Rule as PoolRule;
 use thalweg_cuda::Stream;
-use thalweg_tensorrt::{Rule, omit};
+use thalweg_tensorrt::Rule;
 
 /// Instances with engines of different sizes in turn on two streams, with one piece for all.
 fn in_turn(options: LoadOptions, links: Vec<Vec<Link>>) -> impl Fn(&Driver) {
@@ -40,24 +41,21 @@ fn two_methods() -> Vec<Vec<Link>> {
 
 #[test]
 fn who_takes_scratch_must_wait_for_who_had_it() {
-    is_needed(
-        Rule::SharedScratchWait,
+    is_needed_of_pool(
+        PoolRule::LeaseWait,
         in_turn(limited("1 buffer"), two_methods()),
     );
-    is_needed(
-        Rule::SharedScratchWait,
-        in_turn(limited("4096"), two_methods()),
-    );
+    is_needed_of_pool(PoolRule::LeaseWait, in_turn(limited("4096"), two_methods()));
 }
 
 #[test]
 fn who_had_scratch_must_record_its_end() {
-    is_needed(
-        Rule::SharedScratchRecord,
+    is_needed_of_pool(
+        PoolRule::LeaseRecord,
         in_turn(limited("1 buffer"), two_methods()),
     );
     // Nobody but the event says that a piece is still in use.
-    is_needed(Rule::SharedScratchRecord, in_turn(shared(), two_methods()));
+    is_needed_of_pool(PoolRule::LeaseRecord, in_turn(shared(), two_methods()));
 }
 
 #[test]
@@ -96,7 +94,7 @@ fn who_needs_no_scratch_must_not_claim_any() {
 #[test]
 fn an_end_that_cannot_be_recorded_must_be_waited_for() {
     let sim = Sim::session(Config::seeded(0));
-    let omission = omit(Rule::SharedScratchDrain);
+    let omission = thalweg_cuda::omit(PoolRule::LeaseDrain);
     let seen = (0..50).any(|seed| {
         sim.reset(Config::seeded(seed).with_eagerness(0.0));
         let scenario = || super::failures::unrecorded(&sim, "1 buffer");
@@ -105,5 +103,5 @@ fn an_end_that_cannot_be_recorded_must_be_waited_for() {
         !right || reports.iter().any(|report| !report.kind.is_warning())
     });
     drop(omission);
-    assert!(seen, "nobody misses {:?}", Rule::SharedScratchDrain);
+    assert!(seen, "nobody misses {:?}", PoolRule::LeaseDrain);
 }
