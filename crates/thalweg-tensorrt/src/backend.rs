@@ -1,4 +1,4 @@
-//! The backend: TensorRT, found and opened, and the engines that are loaded.
+//! The backend: an open TensorRT library, its runtimes, its engines, and the scratch that they share.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -6,103 +6,98 @@ use thalweg_core::{Backend, Delegate, DelegateSpec, Result, bail, ensure};
 use thalweg_cuda::{Attempt, Device, Driver, Limit};
 
 use crate::abi::{Library, Runtime};
+use crate::cache::EngineCache;
 use crate::container::{Container, Metadata};
-use crate::contexts::Making;
+use crate::contexts::ContextOptions;
 use crate::delegate::EngineDelegate;
-use crate::find::{self, FoundLibrary};
-use crate::loaded::Loaded;
+use crate::find::{self, Attempt};
+use crate::loaded::LoadedEngine;
 use crate::options::Options;
 use crate::scratch::{ScratchStatistics, SharedScratch, sharing};
 use crate::version::{Flavor, Version};
 use crate::weights::Budget;
 
-/// The name that programs call the backend by.
+/// The name of the backend in programs.
 pub const NAME: &str = "TensorRTBackend";
 
-/// TensorRT, as a backend. Clones are the same.
+/// TensorRT as a backend. Clones share everything.
 ///
 /// # Options
-/// | key | value | what |
+/// | key | value | meaning |
 /// |---|---|---|
-/// | `weight_streaming_budget` | number or digits | how many bytes of weights may be on the device, for engines that can keep them on the host; else the program's own option, else as TensorRT thinks best |
-/// | `use_shared_activation_scratch` | boolean | whether engines share one scratch per device ([`LoadOptions::shared_scratch`](thalweg_core::LoadOptions::shared_scratch) otherwise) |
-/// | `single_context` | boolean | whether an instance has one context, which is switched from profile to profile, rather than one for each profile that it uses |
-/// | `shared_scratch_limit` | number or digits, or text such as `3 buffers` | how many bytes, or pieces, of that there may be; engines share with those that have the same limit |
+/// | `weight_streaming_budget` | number or digits | the bytes of weights that may be on the device, for engines with weight streaming; by default the program's own budget, else the one that TensorRT recommends |
+/// | `use_shared_activation_scratch` | boolean | true if engines share the scratch of a device; by default [`LoadOptions::shared_scratch`](thalweg_core::LoadOptions::shared_scratch) |
+/// | `single_context` | boolean | true if an instance has one context, which is switched from profile to profile, instead of one for each profile that it uses |
+/// | `shared_scratch_limit` | number or digits, or text such as `3 buffers` | the most bytes, or buffers, of shared scratch; engines share with those that have the same limit |
 #[derive(Clone)]
-pub struct TensorRt(Arc<Inner>);
+pub struct TensorRt(Arc<Installation>);
 
-struct Inner {
+/// An open library with its runtimes, engines and shared scratch: the state of all clones of a
+/// [`TensorRt`].
+struct Installation {
     driver: Driver,
     library: Arc<Library>,
     host_code: bool,
-    /// Those that nobody loads with. TensorRT does not say that several threads may load with one at
-    /// a time, so there are as many as were ever needed at once; mostly that is one.
+    /// Idle runtimes. TensorRT does not say that several threads may load engines with one runtime at a
+    /// time. So there are as many as were ever needed at once, mostly one.
     runtimes: Mutex<Vec<Arc<Runtime>>>,
-    engines: Mutex<Vec<Entry>>,
-    /// Shared scratch, which goes with the last delegate that uses it.
-    pools: Mutex<Vec<Weak<SharedScratch>>>,
-}
-
-/// An engine that is loaded, or is being.
-struct Entry {
-    /// Where the payload lies. As long as the engine lives, or is being loaded, nothing else does.
-    payload: (usize, usize),
-    device: i32,
-    budget: Budget,
-    /// Locked while it is being loaded.
-    engine: Arc<Mutex<Weak<Loaded>>>,
+    engines: EngineCache,
+    /// Shared scratch, which lives as long as a delegate uses it.
+    pools: Mutex<Vec<Weak<Pool>>>,
 }
 
 impl TensorRt {
-    /// Finds TensorRT and opens it: the file of the options; else the one that the environment
-    /// variable `THALWEG_TENSORRT` names; else what the process already has, what the system finds
-    /// (TensorRT 11, then 10; whole, lean, dispatch, for RTX), and the packages of the active Python
-    /// environment.
+    /// Finds TensorRT and opens it.
+    ///
+    /// If the options name a file, else if the environment variable `THALWEG_TENSORRT` does, it is that
+    /// file. Otherwise it is the first of: a library that the process has loaded; a library that the
+    /// system finds (TensorRT, then the lean and the dispatch runtimes, each 11 before 10, then TensorRT
+    /// for RTX); a library in a package of the active Python environment.
     ///
     /// # Errors
-    /// [`ErrorKind::Missing`](thalweg_core::ErrorKind::Missing) if there is none, with where was
-    /// looked and how to get one.
+    /// [`ErrorKind::Missing`](thalweg_core::ErrorKind::Missing) if there is none, with the locations that
+    /// were searched, and how to get TensorRT.
     pub fn find(driver: &Driver, options: &Options) -> Result<Self> {
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(Installation {
             driver: driver.clone(),
             library: find::find(options)?,
             host_code: options.host_code,
             runtimes: Mutex::default(),
-            engines: Mutex::default(),
+            engines: EngineCache::default(),
             pools: Mutex::default(),
         })))
     }
 
-    /// The attempts of a search for TensorRT, in order, at the locations where [`TensorRt::find`] looks. It
-    /// ends with the first library that can be used.
-    pub fn search(options: &Options) -> Vec<Attempt<FoundLibrary>> {
+    /// Searches for TensorRT as [`TensorRt::find`] does. Returns what was found in each location, in the
+    /// order of the search.
+    pub fn search(options: &Options) -> Vec<Attempt> {
         find::search(options).0
     }
 
-    /// Its version.
+    /// The version of the library.
     pub fn version(&self) -> Version {
         self.0.library.version()
     }
 
-    /// What kind of TensorRT it is.
+    /// The flavor of the library.
     pub fn flavor(&self) -> Flavor {
         self.0.library.flavor()
     }
 
-    /// The name that its library was opened by.
+    /// The file name that the library was opened with.
     pub fn file(&self) -> &std::path::Path {
         self.0.library.file()
     }
 
-    /// Makes TensorRT's runtime object on a device, which shows that it works there.
+    /// Creates TensorRT's runtime object on a device, which shows that TensorRT works there.
     ///
     /// # Errors
-    /// If it does not, with what TensorRT says.
+    /// If TensorRT refuses, with what it logs.
     pub fn check(&self, device: &Device) -> Result<()> {
         self.with_runtime(device, |_| Ok(()))
     }
 
-    /// Does something with a runtime that nobody else uses meanwhile.
+    /// Runs a function with a runtime that nobody else uses meanwhile.
     pub(crate) fn with_runtime<T>(
         &self,
         device: &Device,
@@ -111,7 +106,7 @@ impl TensorRt {
         self.0.with_runtime(device, load)
     }
 
-    /// What scratch is shared on a device, and what it took; of what is in use now.
+    /// The statistics of the shared scratch on a device that delegates use now.
     pub fn scratch_statistics(&self, device: &Device) -> ScratchStatistics {
         let pools = self.0.living_pools();
         let here = pools
@@ -120,50 +115,49 @@ impl TensorRt {
         here.map(|pool| pool.statistics()).sum()
     }
 
-    /// Frees the shared scratch that no call has at the moment and no graph uses, in order, without
-    /// waiting for the device. Gives the number of bytes. Calls that need it again ask the driver for
-    /// it again.
+    /// Frees the shared scratch that no call has at the moment and no graph uses, in stream order, without
+    /// a host wait. Returns the number of bytes. Calls that need it again allocate it again.
     pub fn trim_scratch(&self) -> usize {
         let pools = self.0.living_pools();
         pools.iter().map(|pool| pool.trim()).sum()
     }
 
-    /// Loads the engine of a delegate, which is shared by all whose payloads are the same.
-    pub(crate) fn load_shared(&self, spec: &DelegateSpec<'_>) -> Result<Arc<Loaded>> {
+    /// Loads the engine of a delegate, or finds it in the cache.
+    pub(crate) fn load_shared(&self, spec: &DelegateSpec<'_>) -> Result<Arc<LoadedEngine>> {
         self.0.load(spec)
     }
 
-    /// Loads an engine that nobody shares, to look at it.
-    pub(crate) fn load_alone(&self, payload: &[u8], budget: Budget) -> Result<Loaded> {
+    /// Loads an engine outside of the cache, to describe it.
+    pub(crate) fn load_alone(&self, payload: &[u8], budget: Budget) -> Result<LoadedEngine> {
         let container = Container::parse(payload)?;
         let device = self.0.device(&container.metadata)?;
         self.with_runtime(&device, |runtime| {
-            Loaded::new(runtime, &device, &container, budget)
+            LoadedEngine::new(runtime, &device, &container, budget)
         })
     }
 }
 
 impl Backend for TensorRt {
     fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
-        let (limit, making) = (sharing(spec)?, Making::of(spec)?);
+        let (limit, options) = (sharing(spec)?, ContextOptions::of(spec)?);
         let loaded = self.load_shared(spec)?;
         let pool = limit.map(|limit| self.0.pool(loaded.device(), limit));
-        Ok(Arc::new(EngineDelegate::new(loaded, pool, making)))
+        Ok(Arc::new(EngineDelegate::new(loaded, pool, options)))
     }
 }
 
-impl Inner {
-    /// The engine of a delegate: one that is loaded already, if it is the same.
-    fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<Loaded>> {
+impl Installation {
+    /// The engine of a delegate: the same engine from the cache, else a new one.
+    fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<LoadedEngine>> {
         let payload = spec.shared_payload();
         let container = Container::parse(&payload)?;
         check_platform(&container.metadata.target_platform)?;
         let device = self.device(&container.metadata)?;
         let budget = Budget::of(spec)?;
-        let place = self.entry(&payload, device.ordinal(), budget);
-        // Whoever else loads the same waits here, and then finds it.
+        let slot = self.engines.slot(&payload, device.ordinal(), budget);
+        // Another thread that loads the same engine waits here, and then finds it.
         let span = spec.tracer().wait("wait for whoever loads the same engine");
-        let mut engine = place.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut engine = slot.lock().unwrap_or_else(PoisonError::into_inner);
         drop(span);
         if let Some(loaded) = engine.upgrade() {
             spec.tracer().note("was loaded already", true);
@@ -171,7 +165,7 @@ impl Inner {
         }
         let _span = spec.tracer().span("deserialize the engine");
         let mut loaded = self.with_runtime(&device, |runtime| {
-            Loaded::new(runtime, &device, &container, budget)
+            LoadedEngine::new(runtime, &device, &container, budget)
         })?;
         loaded.payload = Some(payload);
         let loaded = Arc::new(loaded);
@@ -179,32 +173,8 @@ impl Inner {
         Ok(loaded)
     }
 
-    /// Where the engine of a payload is, or will be.
-    fn entry(&self, payload: &[u8], device: i32, budget: Budget) -> Arc<Mutex<Weak<Loaded>>> {
-        let place = (payload.as_ptr().addr(), payload.len());
-        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
-        // Somebody who loads holds the lock, and a clone.
-        engines.retain(|entry| Arc::strong_count(&entry.engine) > 1 || entry.lives());
-        let same = |entry: &&Entry| {
-            entry.device == device
-                && entry.budget == budget
-                && (entry.payload == place || entry.has_bytes(payload))
-        };
-        if let Some(entry) = engines.iter().find(same) {
-            return entry.engine.clone();
-        }
-        let engine = Arc::default();
-        engines.push(Entry {
-            payload: place,
-            device,
-            budget,
-            engine: Arc::clone(&engine),
-        });
-        engine
-    }
-
-    /// The shared scratch of a device, with a limit.
-    fn pool(&self, device: &Device, limit: Limit) -> Arc<SharedScratch> {
+    /// The shared scratch of a device with a limit.
+    fn pool(&self, device: &Device, limit: Limit) -> Arc<Pool> {
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         pools.retain(|pool| pool.strong_count() > 0);
         let mut living = pools.iter().filter_map(Weak::upgrade);
@@ -216,12 +186,13 @@ impl Inner {
         pool
     }
 
-    fn living_pools(&self) -> Vec<Arc<SharedScratch>> {
+    /// The shared scratch that delegates use now.
+    fn living_pools(&self) -> Vec<Arc<Pool>> {
         let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         pools.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Does something with a runtime that nobody else uses meanwhile.
+    /// Runs a function with a runtime that nobody else uses meanwhile.
     fn with_runtime<T>(
         &self,
         device: &Device,
@@ -238,7 +209,7 @@ impl Inner {
         loaded
     }
 
-    /// The device that an engine was built for.
+    /// The device that an engine is built for.
     fn device(&self, metadata: &Metadata) -> Result<Device> {
         let count = self.driver.device_count()?;
         match usize::try_from(metadata.device_id) {
@@ -253,25 +224,7 @@ impl Inner {
     }
 }
 
-impl Entry {
-    /// Whether the engine lives. Not while it is being loaded.
-    fn lives(&self) -> bool {
-        self.engine
-            .try_lock()
-            .is_ok_and(|engine| engine.strong_count() > 0)
-    }
-
-    /// Whether the engine was made of the same bytes, from wherever.
-    fn has_bytes(&self, payload: &[u8]) -> bool {
-        let loaded = match self.engine.try_lock() {
-            Ok(engine) if self.payload.1 == payload.len() => engine.upgrade(),
-            _ => None,
-        };
-        loaded.is_some_and(|loaded| loaded.payload.as_deref() == Some(payload))
-    }
-}
-
-/// Refuses an engine that is known to be for another system.
+/// Refuses an engine that is built for another platform.
 fn check_platform(platform: &str) -> Result<()> {
     const KNOWN: [(&str, &str, &str); 4] = [
         ("linux_x86_64", "linux", "x86_64"),

@@ -1,7 +1,7 @@
-//! The container that a delegate's payload is: a header, metadata, and an engine.
+//! The container of an engine, which is the payload of a delegate: a header, metadata, and the engine.
 //!
 //! ```text
-//! offset  size  what
+//! offset  size  content
 //!      0     4  magic: "TR01", or "TR02" if the metadata names aliased inputs and outputs
 //!      4     4  offset of the metadata
 //!      8     4  size of the metadata
@@ -9,8 +9,8 @@
 //!     16     8  size of the engine
 //!     24     8  reserved
 //! ```
-//! Numbers are little-endian; the metadata is JSON. An older reader that knows nothing of aliases
-//! refuses `TR02`, rather than giving wrong results.
+//! Numbers are little-endian, and the metadata is JSON. An older reader that does not know aliases
+//! refuses `TR02`, instead of computing wrong results.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -18,72 +18,72 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use thalweg_core::{Error, ErrorKind, Result, bail, ensure};
 
-/// A container, with its engine borrowed from the payload.
+/// A container whose engine is borrowed from the payload.
 #[derive(Clone, Debug)]
 pub struct Container<'a> {
-    /// What it says of the engine.
+    /// The metadata of the engine.
     pub metadata: Metadata,
     /// The serialized engine.
     pub engine: &'a [u8],
 }
 
-/// What a container says of its engine.
+/// The metadata of an engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Metadata {
     /// Inputs and outputs, in the order of the delegate's arguments: inputs, then outputs.
     pub io_bindings: Vec<Binding>,
-    /// Outputs that are an input's memory, updated in place.
+    /// Outputs that alias an input: the engine updates the input in place.
     #[serde(default)]
     pub aliased_io: Vec<Alias>,
-    /// Whether the engine was built for more than one kind of GPU.
+    /// True if the engine is built for more than one kind of GPU.
     #[serde(default)]
     pub hardware_compatible: bool,
-    /// The device that the engine was built for.
+    /// The device that the engine is built for.
     #[serde(default)]
     pub device_id: i64,
-    /// Whatever the exporter wants to keep.
+    /// Data of the exporter, of any form.
     #[serde(default)]
     pub serialized_metadata: String,
-    /// The system that the engine was built for, such as `linux_x86_64`; empty if not said.
+    /// The platform that the engine is built for, such as `linux_x86_64`; empty if unknown.
     #[serde(default)]
     pub target_platform: String,
 }
 
-/// An input or output of the engine. Exporters often leave type and shape to the engine.
+/// The metadata of an input or output. Exporters often leave its type and shape to the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Binding {
-    /// The engine's name for it.
+    /// The name of the engine's tensor.
     pub name: String,
-    /// The element type, or nothing.
+    /// The element type; empty if unknown.
     #[serde(default)]
     pub dtype: String,
-    /// The shape, or nothing.
+    /// The shape; empty if unknown.
     #[serde(default)]
     pub shape: Vec<i64>,
-    /// Whether it is an input.
+    /// True for an input.
     pub is_input: bool,
 }
 
-/// An output that is an input's memory.
+/// An output that aliases an input: both have the same memory.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Alias {
     /// The output's name.
     pub output: String,
     /// The input's name.
     pub input: String,
-    /// Who says so.
+    /// The origin of the alias.
     #[serde(default)]
     pub kind: AliasKind,
 }
 
-/// Who says that an output is an input's memory.
+/// The origin of an alias.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AliasKind {
-    /// The engine: a layer of it updates a cache in place.
+    /// A layer of the engine, which updates a cache in place.
     #[default]
     KvCacheUpdate,
-    /// The exporter; the engine knows nothing of it.
+    /// The exporter. The engine does not know the alias.
     User,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Container<'a> {
     /// Reads and checks a container.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidProgram`], with what is wrong.
+    /// [`ErrorKind::InvalidProgram`], with the reason.
     pub fn parse(payload: &'a [u8]) -> Result<Self> {
         Self::read(payload).map_err(|error| {
             let message = format!("not a TensorRT container: {}", error.message());
@@ -155,7 +155,7 @@ impl<'a> Container<'a> {
     /// The bytes of a container.
     ///
     /// # Errors
-    /// If the metadata or the engine is one that [`Container::parse`] would refuse.
+    /// If [`Container::parse`] would refuse the metadata or the engine.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.metadata.check()?;
         ensure!(
@@ -187,7 +187,7 @@ impl<'a> Container<'a> {
         bytes.extend(metadata_len.to_le_bytes());
         bytes.extend(engine_start.to_le_bytes());
         bytes.extend((self.engine.len() as u64).to_le_bytes());
-        // As upstream writes it.
+        // The bytes that upstream writes.
         bytes.extend([1, 0, 0, 0, 0, 0, 0, 0]);
         bytes.extend(metadata);
         bytes.resize(engine, 0);
@@ -207,7 +207,7 @@ impl Metadata {
         self.io_bindings.iter().filter(|binding| !binding.is_input)
     }
 
-    /// What can be checked without the engine.
+    /// Checks the metadata without the engine.
     fn check(&self) -> Result<()> {
         let mut names = HashSet::new();
         for binding in &self.io_bindings {
@@ -262,10 +262,10 @@ const MAGIC_WITH_ALIASES: [u8; 4] = *b"TR02";
 const HEADER: usize = 32;
 const ALIGNMENT: usize = 16;
 
-/// TensorRT takes names of 4096 bytes, with the zero at their end.
+/// The longest name: TensorRT takes 4096 bytes, with the zero at the end.
 const MAX_NAME: usize = 4095;
 
-/// A part of the header.
+/// The bytes of a field of the header.
 fn part<const N: usize>(header: &[u8; HEADER], at: usize) -> &[u8; N] {
     match header[at..].first_chunk() {
         Some(part) => part,
@@ -273,6 +273,7 @@ fn part<const N: usize>(header: &[u8; HEADER], at: usize) -> &[u8; N] {
     }
 }
 
+/// The range of the metadata or the engine, which must be in the payload.
 fn range(what: &str, start: u64, len: u64, total: u64) -> Result<Range<usize>> {
     ensure!(
         start >= HEADER as u64,

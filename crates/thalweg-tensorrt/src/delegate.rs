@@ -1,32 +1,33 @@
-//! A delegate: an engine in a program.
+//! The delegate of an engine.
 
 use std::sync::Arc;
 
 use thalweg_core::{Delegate, DelegateInstance, Result, State};
 
-use crate::contexts::Making;
+use crate::contexts::ContextOptions;
 use crate::instance::Instance;
-use crate::loaded::Loaded;
-use crate::scratch::{Scratch, SharedScratch};
+use crate::loaded::LoadedEngine;
+use crate::scratch::{Pool, Scratch};
 
-/// A delegate that is an engine.
+/// The delegate of an engine: what its instances share, and the options for them.
 pub(crate) struct EngineDelegate {
-    loaded: Arc<Loaded>,
-    /// Where its instances have their scratch from, if they share it. Fixed when it was loaded.
-    pool: Option<Arc<SharedScratch>>,
-    making: Making,
+    loaded: Arc<LoadedEngine>,
+    /// The scratch that instances share; `None` if each has its own.
+    pool: Option<Arc<Pool>>,
+    options: ContextOptions,
 }
 
 impl EngineDelegate {
+    /// The delegate of a loaded engine.
     pub(crate) fn new(
-        loaded: Arc<Loaded>,
-        pool: Option<Arc<SharedScratch>>,
-        making: Making,
+        loaded: Arc<LoadedEngine>,
+        pool: Option<Arc<Pool>>,
+        options: ContextOptions,
     ) -> Self {
         Self {
             loaded,
             pool,
-            making,
+            options,
         }
     }
 }
@@ -34,7 +35,7 @@ impl EngineDelegate {
 impl Delegate for EngineDelegate {
     fn instance(&self, _: &State) -> Result<Box<dyn DelegateInstance>> {
         let scratch = Scratch::of(self.pool.as_ref(), self.loaded.device());
-        let instance = Instance::new(self.loaded.clone(), scratch, self.making)?;
+        let instance = Instance::new(self.loaded.clone(), scratch, self.options)?;
         Ok(Box::new(instance))
     }
 

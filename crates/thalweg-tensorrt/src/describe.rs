@@ -1,4 +1,4 @@
-//! What there is to know of an engine, for people.
+//! Descriptions of containers and engines, for people.
 
 use std::fmt;
 
@@ -6,29 +6,29 @@ use thalweg_core::{DType, Device as _, Result};
 
 use crate::backend::TensorRt;
 use crate::container::{Container, Metadata};
-use crate::loaded::{Binding, Loaded};
-use crate::prepared::Prepared;
+use crate::contexts::ConfiguredContext;
+use crate::loaded::{EngineBinding, LoadedEngine};
 use crate::profile::Bounds;
 use crate::version::Version;
 use crate::weights::Budget;
 
-/// What a payload says by itself, without TensorRT.
+/// The description of a container: what it says without TensorRT.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ContainerInfo {
-    /// What the container says of its engine.
+    /// The metadata.
     pub metadata: Metadata,
-    /// Size of the engine in bytes.
+    /// The size of the engine, in bytes.
     pub engine_bytes: usize,
-    /// The version that built the engine, where its bytes say so.
+    /// The version of TensorRT that has built the engine; `None` if its bytes do not say.
     pub built_by: Option<Version>,
 }
 
 impl ContainerInfo {
-    /// Looks at a payload.
+    /// The description of a payload.
     ///
     /// # Errors
-    /// If it is no container.
+    /// If the payload is not a container.
     pub fn of(payload: &[u8]) -> Result<Self> {
         let container = Container::parse(payload)?;
         Ok(Self {
@@ -39,7 +39,7 @@ impl ContainerInfo {
     }
 }
 
-/// What TensorRT says of an engine.
+/// The description of an engine by TensorRT.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EngineInfo {
@@ -47,62 +47,62 @@ pub struct EngineInfo {
     pub name: String,
     /// Inputs, then outputs, in the order of the delegate's arguments.
     pub tensors: Vec<TensorInfo>,
-    /// The profiles.
+    /// The optimization profiles.
     pub profiles: Vec<ProfileInfo>,
-    /// Outputs that are an input's memory: the positions of both among the tensors.
+    /// Outputs that alias an input, with that input: indices of tensors.
     pub aliases: Vec<(usize, usize)>,
-    /// Bytes of weights that can stay on the host.
+    /// The weights that can stay on the host, in bytes.
     pub streamable_weights: i64,
-    /// Bytes of these that are on the device; `None` if they all are.
+    /// The part of them that is on the device, in bytes; `None` if all are.
     pub weight_budget: Option<i64>,
-    /// Bytes on the device through which each context streams the others.
+    /// The device memory through which each context streams the others, in bytes.
     pub weight_scratch: i64,
 }
 
-/// An input or output of an engine.
+/// The description of an input or output tensor.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TensorInfo {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Whether it is an input.
+    /// True for an input.
     pub is_input: bool,
-    /// Its element type.
+    /// The element type.
     pub dtype: DType,
-    /// Its shape, with -1 for sizes that are not fixed.
+    /// The shape, with -1 for dynamic dimensions.
     pub shape: Vec<i64>,
-    /// Whether TensorRT wants it on the host, as values that shapes depend on.
+    /// True if TensorRT expects the tensor on the host, because shapes depend on its values.
     pub on_host: bool,
 }
 
-/// A profile of an engine.
+/// The description of an optimization profile.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProfileInfo {
-    /// For each input, what it takes.
+    /// The bounds of each input.
     pub inputs: Vec<InputRange>,
     /// The most scratch that a context needs, in bytes.
     pub scratch: usize,
-    /// What it needs for the least shapes. If that is less, scratch follows the shapes of a call, as it
-    /// does in engines that were built for that (`kRUNTIME_ACTIVATION_RESIZE`); else a call takes the
-    /// most, whatever its shapes. `None` if there is one shape only, or TensorRT does not say.
+    /// The scratch for the minimum shapes, in bytes. If it is less than `scratch`, the scratch of a call
+    /// depends on its shapes, as in engines that are built with `kRUNTIME_ACTIVATION_RESIZE`. Otherwise
+    /// every call needs the most. `None` if the profile has one shape only, or TensorRT does not say.
     pub scratch_at_least: Option<usize>,
 }
 
-/// What a profile takes as an input.
+/// The description of the bounds of an input in a profile.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct InputRange {
-    /// The least sizes.
+    /// The minimum shape.
     pub min: Vec<i64>,
-    /// The sizes that it was optimized for.
+    /// The shape that the profile is optimized for.
     pub opt: Vec<i64>,
-    /// The greatest sizes.
+    /// The maximum shape.
     pub max: Vec<i64>,
     text: String,
 }
 
-/// As `[1 to 64, 8]`.
+/// The bounds as `[1 to 64, 8]`.
 impl fmt::Display for InputRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.text)
@@ -110,12 +110,11 @@ impl fmt::Display for InputRange {
 }
 
 impl TensorRt {
-    /// Loads the engine of a payload, and says what TensorRT says of it. `weight_budget` is the value
-    /// of the program's compile spec [`WEIGHT_STREAMING_BUDGET`](crate::WEIGHT_STREAMING_BUDGET), if
-    /// it has one.
+    /// Loads the engine of a payload, and describes it. `weight_budget` is the value of the program's
+    /// compile spec [`WEIGHT_STREAMING_BUDGET`](crate::WEIGHT_STREAMING_BUDGET), if it has one.
     ///
     /// # Errors
-    /// If it is no container, TensorRT refuses the engine, or the budget is no number.
+    /// If the payload is not a container, TensorRT refuses the engine, or the budget is not a number.
     pub fn describe(&self, payload: &[u8], weight_budget: Option<&[u8]>) -> Result<EngineInfo> {
         let loaded = self.load_alone(payload, Budget::of_program(weight_budget)?)?;
         let tensors = loaded.bindings.iter().enumerate();
@@ -154,8 +153,8 @@ impl TensorRt {
     }
 }
 
-/// What a profile needs for its least shapes.
-fn least_scratch(loaded: &Loaded, index: usize) -> Option<usize> {
+/// The scratch for the minimum shapes of a profile.
+fn least_scratch(loaded: &LoadedEngine, index: usize) -> Option<usize> {
     let profile = &loaded.profiles[index];
     let same = |bounds: &Bounds| {
         let values = bounds.values.as_ref();
@@ -172,16 +171,16 @@ fn least_scratch(loaded: &Loaded, index: usize) -> Option<usize> {
         let values: Vec<_> = values
             .map(|(binding, bounds)| least_values(binding, bounds))
             .collect::<Result<_>>()?;
-        let mut prepared = Prepared::new(loaded, index, stream)?;
-        let configured = prepared.configure(
+        let mut context = ConfiguredContext::new(loaded, index, stream)?;
+        let configured = context.configure(
             loaded,
             profile.scratch,
             |input| &profile.inputs[input].min,
             |input| &values[input],
             stream,
         );
-        let needed = prepared.needed();
-        prepared.close(loaded, stream);
+        let needed = context.needed();
+        context.close(loaded, stream);
         configured.map(|()| needed)
     };
     asked()
@@ -189,8 +188,8 @@ fn least_scratch(loaded: &Loaded, index: usize) -> Option<usize> {
         .ok()
 }
 
-/// The bytes of the least input that a profile takes; none of one on the device.
-fn least_values(binding: &Binding, bounds: &Bounds) -> Result<Vec<u8>> {
+/// The bytes of the minimum values of an input in a profile; none for an input on the device.
+fn least_values(binding: &EngineBinding, bounds: &Bounds) -> Result<Vec<u8>> {
     if !binding.on_host {
         return Ok(Vec::new());
     }

@@ -1,39 +1,38 @@
-//! TensorRT for ExecuTorch programs: the backend `TensorRTBackend`.
+//! The backend `TensorRTBackend`: TensorRT engines in ExecuTorch programs.
 //!
-//! A delegate's payload is an engine in a [`Container`]. [`TensorRt`] finds TensorRT when the program
-//! runs, without headers and without a C++ compiler, and runs engines with it: on the call's stream,
-//! on the call's memory.
+//! The payload of a delegate is an engine in a [`Container`]. [`TensorRt`] finds TensorRT at run time,
+//! without headers and without a C++ compiler. It runs engines on the stream and on the memory of the
+//! call.
 //!
 //! # What is shared
-//! An engine is loaded once, for all methods and instances whose payloads are the same. An instance
-//! of a method has contexts of its own, one for each profile that it uses, and one piece of scratch
-//! for all of them; or, if that was asked for, all engines of a device share theirs, whatever the
-//! instance.
+//! All methods and instances whose payloads are the same share one engine. An instance of a method has its
+//! own contexts, one for each profile that it uses, and one scratch buffer for all of them. If a caller
+//! asks for it, all engines of a device share their scratch.
 //!
 //! # Order
-//! All work of an instance is on the streams of its method's calls, and the core lets each call's
-//! stream go on after what the call before has left there, and waits for it before it drops the
-//! instance. So work is in order by itself. The host waits only where a context that may still be
-//! running is to be changed (other shapes, other addresses), where scratch is to be replaced, and
-//! where it reads results.
+//! An instance enqueues all its work on the streams of its method's calls. The core makes the stream of a
+//! call wait for the work of the call before, and waits for it on the host before it drops the instance.
+//! So the work of an instance is in order. The host waits only before it changes a context that may still
+//! be running (shapes, addresses), before it replaces scratch, and before it reads results.
 //!
-//! Shared scratch is handed on by events: who takes it waits, on the device, for its last use. So
-//! calls of different instances may overlap on the host and on the device, and none waits for another
-//! to end.
+//! Shared scratch passes from call to call by events: the stream of a call waits, on the device, for the
+//! last use of the scratch. So calls of different instances may overlap on the host and on the device, and
+//! none waits for another to end.
 //!
 //! # Trust
-//! To run an engine is to run code that came with the program.
+//! An engine is code that came with the program. To run an engine is to run that code.
 #![deny(unsafe_code)]
 
 mod abi;
-mod argument;
 mod backend;
+mod cache;
 mod container;
 mod contexts;
 mod delegate;
 mod describe;
+#[doc(hidden)]
+pub mod direct;
 mod find;
-mod floor;
 mod instance;
 mod loaded;
 mod log;
@@ -43,10 +42,8 @@ mod log;
 )]
 mod omit;
 mod options;
-mod prepared;
 mod profile;
 mod scratch;
-mod staging;
 mod version;
 mod weights;
 
@@ -54,8 +51,7 @@ pub use backend::{NAME, TensorRt};
 pub use container::{Alias, AliasKind, Binding, Container, Metadata};
 pub use contexts::SINGLE_CONTEXT;
 pub use describe::{ContainerInfo, EngineInfo, InputRange, ProfileInfo, TensorInfo};
-pub use find::{FoundLibrary, HOW_TO_GET};
-pub use floor::{Around, Floor, Watched};
+pub use find::{Attempt, HOW_TO_GET, Outcome, Place};
 #[cfg(any(test, feature = "omissions"))]
 #[doc(hidden)]
 pub use omit::{Omission, Rule, omit};

@@ -1,4 +1,4 @@
-//! An engine that is loaded: what is shared by everybody who runs it.
+//! A loaded engine: the object of TensorRT, and its bindings, aliases and profiles.
 
 use std::ffi::CString;
 use std::sync::Arc;
@@ -8,42 +8,43 @@ use thalweg_cuda::Device;
 
 use crate::abi::{Engine, Runtime, Selector, Shape, TensorLocation};
 use crate::container::{AliasKind, Container, Metadata};
-use crate::profile::{Bounds, Profile};
+use crate::profile::{Bounds, OptimizationProfile};
 use crate::version::Version;
-use crate::weights::{Budget, Weights};
+use crate::weights::{Budget, WeightStreaming};
 
-/// An engine on a device, and all that is known of it. It changes no more.
-pub(crate) struct Loaded {
+/// An engine on a device, with its bindings, aliases and profiles. All instances share it, and it does
+/// not change.
+pub(crate) struct LoadedEngine {
     pub(crate) engine: Arc<Engine>,
-    /// The engine's own name, often empty, or the same for all.
+    /// The engine's own name. It is often empty, or the same for several engines.
     pub(crate) name: String,
-    /// Inputs, then outputs, as the delegate's arguments are.
-    pub(crate) bindings: Vec<Binding>,
-    /// How many of them are inputs.
+    /// Inputs, then outputs, in the order of the delegate's arguments.
+    pub(crate) bindings: Vec<EngineBinding>,
+    /// The number of inputs.
     pub(crate) inputs: usize,
-    /// Outputs that are an input's memory: the positions of both among the bindings.
+    /// Outputs that alias an input, with that input: indices of bindings.
     pub(crate) aliases: Vec<(usize, usize)>,
-    pub(crate) profiles: Vec<Profile>,
-    pub(crate) weights: Weights,
-    /// What it was made of. Kept so that no other payload can come to lie there.
+    pub(crate) profiles: Vec<OptimizationProfile>,
+    pub(crate) weights: WeightStreaming,
+    /// The container of the engine. While it lives, no other payload has its address.
     pub(crate) payload: Option<Payload>,
 }
 
-/// An input or output of an engine.
+/// A binding: an input or output tensor, as the engine has it.
 #[derive(Clone, Debug)]
-pub(crate) struct Binding {
+pub(crate) struct EngineBinding {
     pub(crate) name: CString,
-    /// The same, for messages.
+    /// The name, for messages.
     pub(crate) text: String,
     pub(crate) dtype: DType,
-    /// With -1 for sizes that are not fixed.
+    /// The shape, with -1 for dynamic dimensions.
     pub(crate) shape: Shape,
-    /// Whether TensorRT wants it on the host.
+    /// True if TensorRT expects the tensor on the host.
     pub(crate) on_host: bool,
 }
 
-impl Binding {
-    /// How many bytes a tensor of a shape has.
+impl EngineBinding {
+    /// The size of a tensor of a shape, in bytes.
     pub(crate) fn bytes(&self, shape: &Shape) -> Result<usize> {
         match shape
             .numel()
@@ -59,11 +60,11 @@ impl Binding {
     }
 }
 
-impl Loaded {
-    /// Makes the engine of a container, and looks at it.
+impl LoadedEngine {
+    /// Loads the engine of a container.
     ///
     /// # Errors
-    /// If TensorRT refuses it, or it is not the engine that the metadata is about.
+    /// If TensorRT refuses the engine, or the metadata does not fit the engine.
     pub(crate) fn new(
         runtime: &Arc<Runtime>,
         device: &Device,
@@ -74,16 +75,15 @@ impl Loaded {
         let explain = |error: Error| explained(&error, runtime, device, container.engine);
         let by_reading = budget != Budget::Automatic;
         let mut engine = if by_reading {
-            runtime.deserialize_by_reading(device, container.engine)
+            Engine::deserialize_by_reading(runtime, device, container.engine)
         } else {
-            runtime.deserialize(device, container.engine)
+            Engine::deserialize(runtime, device, container.engine)
         }
         .map_err(explain)?;
         if !by_reading && engine.streamable_weights()? > 0 {
-            // Only now it is known that TensorRT keeps weights on the host.
+            // Only the engine says that it has weights to stream.
             drop(engine);
-            engine = runtime
-                .deserialize_by_reading(device, container.engine)
+            engine = Engine::deserialize_by_reading(runtime, device, container.engine)
                 .map_err(explain)?;
         }
         let weights = budget.apply(&mut engine)?;
@@ -101,18 +101,19 @@ impl Loaded {
         })
     }
 
-    /// The engine's name, if it has one.
+    /// The engine's name; `None` if it has none.
     pub(crate) fn own_name(&self) -> Option<&str> {
         Some(&*self.name).filter(|name| !name.is_empty())
     }
 
-    /// The device that the engine is on.
+    /// The device of the engine.
     pub(crate) fn device(&self) -> &Device {
         self.engine.device()
     }
 }
 
-/// Says what is known to be the matter with an engine that TensorRT refuses.
+/// The error of an engine that TensorRT refuses, with the versions of TensorRT that have built and
+/// refused it.
 #[cold]
 fn explained(error: &Error, runtime: &Runtime, device: &Device, engine: &[u8]) -> Error {
     let library = runtime.library();
@@ -130,8 +131,8 @@ fn explained(error: &Error, runtime: &Runtime, device: &Device, engine: &[u8]) -
     Error::new(ErrorKind::Delegate, message)
 }
 
-/// The bindings that the metadata names, inputs first, and how many inputs there are.
-fn bindings(engine: &Engine, metadata: &Metadata) -> Result<(Vec<Binding>, usize)> {
+/// The bindings that the metadata names, inputs first, and the number of inputs.
+fn bindings(engine: &Engine, metadata: &Metadata) -> Result<(Vec<EngineBinding>, usize)> {
     let names = engine.tensor_names()?;
     let inputs = metadata.inputs().count();
     let mut bindings = Vec::new();
@@ -165,7 +166,7 @@ fn bindings(engine: &Engine, metadata: &Metadata) -> Result<(Vec<Binding>, usize
                 "`{text}` has elements of {data_type}, which programs do not have"
             );
         };
-        bindings.push(Binding {
+        bindings.push(EngineBinding {
             shape: engine.shape(&name)?,
             on_host: engine.location(&name)? == TensorLocation::Host,
             name,
@@ -187,11 +188,11 @@ fn kind(is_input: bool) -> &'static str {
     if is_input { "input" } else { "output" }
 }
 
-/// Which outputs are an input's memory.
+/// The aliases of the metadata, which must be those of the engine, if TensorRT knows them.
 fn aliases(
     engine: &Engine,
     metadata: &Metadata,
-    bindings: &[Binding],
+    bindings: &[EngineBinding],
 ) -> Result<Vec<(usize, usize)>> {
     let position = |name: &str| bindings.iter().position(|binding| binding.text == name);
     let mut aliases = Vec::new();
@@ -245,12 +246,17 @@ fn described(input: Option<&str>) -> String {
     })
 }
 
-fn profiles(engine: &Engine, bindings: &[Binding], inputs: usize) -> Result<Vec<Profile>> {
+/// The profiles of an engine, all of whose tensors must have the linear format.
+fn profiles(
+    engine: &Engine,
+    bindings: &[EngineBinding],
+    inputs: usize,
+) -> Result<Vec<OptimizationProfile>> {
     let mut profiles = Vec::new();
     for index in 0..engine.profile_count()? {
         let number = index as i32;
         for binding in bindings {
-            if let Some(format) = engine.unusual_format(&binding.name, number)? {
+            if let Some(format) = engine.nonlinear_format(&binding.name, number)? {
                 bail!(
                     Unsupported,
                     "the engine wants the elements of `{}` in an order of its own: {format}",
@@ -261,7 +267,7 @@ fn profiles(engine: &Engine, bindings: &[Binding], inputs: usize) -> Result<Vec<
         let bounds = bindings[..inputs]
             .iter()
             .map(|input| bounds(engine, input, number));
-        profiles.push(Profile {
+        profiles.push(OptimizationProfile {
             inputs: bounds.collect::<Result<_>>()?,
             scratch: engine.scratch(number)?,
         });
@@ -269,7 +275,7 @@ fn profiles(engine: &Engine, bindings: &[Binding], inputs: usize) -> Result<Vec<
     Ok(profiles)
 }
 
-fn bounds(engine: &Engine, input: &Binding, profile: i32) -> Result<Bounds> {
+fn bounds(engine: &Engine, input: &EngineBinding, profile: i32) -> Result<Bounds> {
     let shape = |which| engine.profile_shape(&input.name, profile, which);
     let (min, opt, max) = (
         shape(Selector::Min)?,

@@ -1,13 +1,13 @@
-//! What TensorRT says: to `tracing`, and into the errors of the calls that it says it in.
+//! TensorRT's log: messages go to `tracing`, and errors also into the error of the failing call.
 //!
-//! TensorRT calls its logger on the thread that called it, so each thread collects for itself:
-//! [`begin`] before a call, [`failed`] if it has failed.
+//! TensorRT calls its logger on the thread that calls TensorRT. So each thread collects its own errors:
+//! [`begin`] clears them before a call, and [`failed`] makes an error of them.
 
 use std::cell::RefCell;
 
 use thalweg_core::{Error, ErrorKind, Result};
 
-/// How serious TensorRT thinks it is.
+/// An `ILogger::Severity`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
     InternalError,
@@ -18,7 +18,7 @@ pub(crate) enum Severity {
 }
 
 impl Severity {
-    /// By TensorRT's number.
+    /// The severity with TensorRT's number.
     pub(crate) fn of(number: i32) -> Self {
         match number {
             0 => Self::InternalError,
@@ -30,14 +30,14 @@ impl Severity {
     }
 }
 
-/// More lines than this of one call are not kept.
+/// The largest number of errors that are collected in one call.
 const KEPT: usize = 16;
 
 thread_local! {
     static ERRORS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Takes a line of TensorRT's log.
+/// Takes a message of TensorRT's log.
 pub(crate) fn note(severity: Severity, text: &str) {
     let text = text.trim_end();
     match severity {
@@ -58,7 +58,7 @@ pub(crate) fn note(severity: Severity, text: &str) {
     }
 }
 
-/// Forgets what was said before the next call.
+/// Clears the errors of the thread, before a call.
 #[inline]
 pub(crate) fn begin() {
     let _ = ERRORS.try_with(|errors| {
@@ -68,7 +68,7 @@ pub(crate) fn begin() {
     });
 }
 
-/// The error of a call that has failed, with what was said in it.
+/// The error of a call that has failed, with the errors that TensorRT logged in it.
 #[cold]
 pub(crate) fn failed(call: &str) -> Error {
     let said = take();
@@ -80,7 +80,10 @@ pub(crate) fn failed(call: &str) -> Error {
     Error::new(ErrorKind::Delegate, format!("{call} failed: {said}"))
 }
 
-/// An error if something was said in a call that has no answer.
+/// Checks a call that returns nothing.
+///
+/// # Errors
+/// If TensorRT logged an error in it.
 pub(crate) fn check(call: &str) -> Result<()> {
     let silent = ERRORS
         .try_with(|errors| errors.try_borrow().is_ok_and(|errors| errors.is_empty()))
@@ -88,6 +91,19 @@ pub(crate) fn check(call: &str) -> Result<()> {
     if silent { Ok(()) } else { Err(failed(call)) }
 }
 
+/// Checks a call that returns a `bool`, as a byte.
+///
+/// # Errors
+/// If it is false.
+#[inline]
+pub(crate) fn check_status(status: u8, call: impl FnOnce() -> String) -> Result<()> {
+    match status {
+        0 => Err(failed(&call())),
+        _ => Ok(()),
+    }
+}
+
+/// Takes the errors of the thread.
 fn take() -> Vec<String> {
     ERRORS
         .try_with(|errors| {

@@ -1,36 +1,42 @@
-//! Rules that tests leave out, one at a time, to show that each is needed.
+//! Rules that tests disable, one at a time, to show that each is needed.
 
-/// A wait or a setting that right answers depend on.
+/// A wait or a setting that correct results depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Rule {
-    /// All engines of a call are on its stream, rather than each on one of its own.
+    /// All engines of a call are enqueued on the call's stream, rather than each on a stream of its own.
     OneStream,
-    /// A context gets other shapes once nothing that it enqueued is running any more.
+    /// A context gets new shapes when the work that it has enqueued is complete.
     ReshapeAfterUse,
-    /// Scratch is replaced once nothing uses it any more.
+    /// Scratch is replaced when no work uses it any more.
     GrowAfterUse,
-    /// What a method without memory on the device leaves there is waited for.
+    /// A call without memory on the device ends when the work that it has enqueued is complete.
     DrainUnknownWork,
-    /// A context is told where its scratch is.
+    /// The scratch of a context is set.
     SetScratch,
-    /// Every context is told when the scratch has moved.
+    /// The scratch of every context is set again after it has moved.
     SetScratchAgain,
     /// Scratch is as large as the shapes need.
     ScratchForShapes,
-    /// An output that is an input's memory is bound to it.
+    /// An output that aliases an input is bound to the input's memory.
     BindAlias,
-    /// An output that is an input's memory, but has a place of its own, starts as a copy of it.
+    /// An output that aliases an input, but has memory of its own, starts as a copy of the input.
     CopyAlias,
     /// Staged inputs are copied to the device.
     StageInputs,
-    /// Staged outputs are copied to the host before it reads them.
+    /// Staged outputs are copied to the host before the host reads them.
     StageOutputs,
-    /// Shared scratch is not claimed by who needs none.
+    /// A stream that takes shared scratch waits for the last use of it.
+    SharedScratchWait,
+    /// The last use of shared scratch is recorded as an event.
+    SharedScratchRecord,
+    /// The host waits for a use of shared scratch that cannot be recorded as an event.
+    SharedScratchDrain,
+    /// An engine that needs no scratch takes no shared scratch.
     NothingForNothing,
-    /// A context is switched to another profile once nothing that it enqueued is running any more.
+    /// A context is switched to another profile when the work that it has enqueued is complete.
     SwitchAfterUse,
-    /// A context whose switch may be under way is dropped when that is over.
+    /// A context whose switch has failed is dropped when the copies of the switch are complete.
     DropAfterSwitch,
 }
 

@@ -1,8 +1,8 @@
-//! Choices for TensorRT as a whole.
+//! The options of TensorRT as a whole.
 
 use std::path::PathBuf;
 
-/// Choices for finding TensorRT and for what its engines may do.
+/// Options for finding TensorRT, and for what its engines may do.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Options {
@@ -16,14 +16,14 @@ impl Options {
         Self::default()
     }
 
-    /// The file of the library. Nowhere else is looked then.
+    /// The file of the library. No other location is searched then.
     pub fn library(mut self, path: impl Into<PathBuf>) -> Self {
         self.library = Some(path.into());
         self
     }
 
-    /// Lets engines run code on the host that they bring themselves, as those do that were built to
-    /// be version compatible and carry a runtime of their own. TensorRT refuses them otherwise.
+    /// Lets engines run code on the host that they contain. Version-compatible engines that contain a
+    /// runtime do so. By default, TensorRT refuses them.
     pub fn host_code(mut self, allowed: bool) -> Self {
         self.host_code = allowed;
         self

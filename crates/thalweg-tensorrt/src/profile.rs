@@ -1,4 +1,4 @@
-//! Profiles: which shapes an engine was optimized for, and which of them a call uses.
+//! Optimization profiles: the shapes that an engine is built for, and the choice of a profile for a call.
 
 use std::fmt::Write as _;
 
@@ -6,46 +6,47 @@ use thalweg_core::{Error, ErrorKind, bail};
 
 use crate::abi::Shape;
 
-/// A profile of an engine.
+/// An optimization profile of an engine.
 #[derive(Clone, Debug)]
-pub(crate) struct Profile {
+pub(crate) struct OptimizationProfile {
     /// By input.
     pub(crate) inputs: Vec<Bounds>,
-    /// The most scratch that it needs, in bytes.
+    /// The most scratch that a context needs in it, in bytes.
     pub(crate) scratch: usize,
 }
 
-/// What a profile takes as an input.
+/// The bounds of an input in a profile.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     pub(crate) min: Shape,
     pub(crate) opt: Shape,
     pub(crate) max: Shape,
-    /// The least and the greatest of each value, of an input whose values shapes depend on.
+    /// The minimum and the maximum of each value, for an input whose values shapes depend on.
     pub(crate) values: Option<(Vec<i64>, Vec<i64>)>,
 }
 
-/// An input of a call.
+/// The shape of an input in a call, and the values, if shapes depend on them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Given<'a> {
+pub(crate) struct CallInput<'a> {
     pub(crate) shape: Shape,
-    /// Its values, if shapes depend on them.
     pub(crate) values: Option<&'a [i64]>,
 }
 
-/// The profile for inputs: the last one, while it fits, else the first that does.
+/// The profile for a call: the profile of the last call, if the inputs fit it, else the first that they
+/// fit.
 ///
-/// `given` has the inputs, in order; `names` names them.
+/// `given` and `name` are the inputs and their names, by index.
 ///
 /// # Errors
-/// If none fits, with what each of them takes, and which input is the first to miss it.
+/// If the inputs fit no profile. The error has, for each profile, the first input that does not fit, and
+/// its bounds.
 pub(crate) fn choose<'a>(
-    profiles: &[Profile],
+    profiles: &[OptimizationProfile],
     last: Option<usize>,
-    given: &(impl Fn(usize) -> Given<'a> + ?Sized),
+    given: &(impl Fn(usize) -> CallInput<'a> + ?Sized),
     name: &(impl Fn(usize) -> &'a str + ?Sized),
 ) -> Result<usize, Error> {
-    let fits = |&index: &usize| profiles[index].misses(given).is_none();
+    let fits = |&index: &usize| profiles[index].mismatch(given).is_none();
     let first = || (0..profiles.len()).find(fits);
     last.filter(|index| *index < profiles.len())
         .filter(fits)
@@ -53,14 +54,14 @@ pub(crate) fn choose<'a>(
         .ok_or_else(|| none_fits(profiles, given, name))
 }
 
-/// The profile that is pinned, if the inputs fit it.
+/// The pinned profile, which the inputs must fit.
 ///
 /// # Errors
-/// If one does not, with which, and what the profile takes; and if there is no such profile.
+/// If an input does not fit, with the input and its bounds. If there is no such profile.
 pub(crate) fn check_pinned<'a>(
-    profiles: &[Profile],
+    profiles: &[OptimizationProfile],
     pinned: usize,
-    given: &(impl Fn(usize) -> Given<'a> + ?Sized),
+    given: &(impl Fn(usize) -> CallInput<'a> + ?Sized),
     name: &(impl Fn(usize) -> &'a str + ?Sized),
 ) -> Result<usize, Error> {
     let Some(profile) = profiles.get(pinned) else {
@@ -70,7 +71,7 @@ pub(crate) fn check_pinned<'a>(
             profiles.len()
         );
     };
-    match profile.misses(given) {
+    match profile.mismatch(given) {
         None => Ok(pinned),
         Some((input, why)) => Err(unfit(
             profile,
@@ -85,9 +86,9 @@ pub(crate) fn check_pinned<'a>(
 
 #[cold]
 fn unfit(
-    profile: &Profile,
+    profile: &OptimizationProfile,
     pinned: usize,
-    given: Given<'_>,
+    given: CallInput<'_>,
     name: &str,
     input: usize,
     why: &str,
@@ -101,22 +102,22 @@ fn unfit(
     Error::new(ErrorKind::InvalidInput, text)
 }
 
-impl Profile {
-    /// The first input that does not fit, with why.
-    fn misses<'a>(
+impl OptimizationProfile {
+    /// The first input that does not fit, with the reason.
+    fn mismatch<'a>(
         &self,
-        given: &(impl Fn(usize) -> Given<'a> + ?Sized),
+        given: &(impl Fn(usize) -> CallInput<'a> + ?Sized),
     ) -> Option<(usize, String)> {
         self.inputs
             .iter()
             .enumerate()
-            .find_map(|(index, bounds)| Some((index, bounds.miss(given(index))?)))
+            .find_map(|(index, bounds)| Some((index, bounds.mismatch(given(index))?)))
     }
 }
 
 impl Bounds {
-    /// Why an input does not fit; `None` if it does.
-    fn miss(&self, given: Given<'_>) -> Option<String> {
+    /// The reason why an input does not fit; `None` if it fits.
+    fn mismatch(&self, given: CallInput<'_>) -> Option<String> {
         let (sizes, min, max) = (given.shape.sizes(), self.min.sizes(), self.max.sizes());
         if sizes.len() != min.len() || sizes.len() != max.len() {
             return Some(format!("has {} dimensions, not {}", sizes.len(), min.len()));
@@ -142,7 +143,7 @@ impl Bounds {
         ))
     }
 
-    /// What it takes, for people: `[1 to 64, 8]`.
+    /// The bounds, for people: `[1 to 64, 8]`.
     pub(crate) fn describe(&self) -> String {
         let sizes = self.min.sizes().iter().zip(self.max.sizes());
         let sizes: Vec<_> = sizes.map(|(&min, &max)| range(min, max)).collect();
@@ -169,8 +170,8 @@ fn range(min: i64, max: i64) -> String {
 
 #[cold]
 fn none_fits<'a>(
-    profiles: &[Profile],
-    given: &(impl Fn(usize) -> Given<'a> + ?Sized),
+    profiles: &[OptimizationProfile],
+    given: &(impl Fn(usize) -> CallInput<'a> + ?Sized),
     name: &(impl Fn(usize) -> &'a str + ?Sized),
 ) -> Error {
     let mut text = String::from("the inputs fit ");
@@ -184,7 +185,7 @@ fn none_fits<'a>(
         .collect();
     let _ = write!(text, ": given {}", shapes.join(", "));
     for (index, profile) in profiles.iter().enumerate() {
-        if let Some((input, why)) = profile.misses(given) {
+        if let Some((input, why)) = profile.mismatch(given) {
             let _ = write!(
                 text,
                 "; profile {index} takes `{}` {}, which {why}",
@@ -211,16 +212,16 @@ mod tests {
         }
     }
 
-    fn profile(inputs: Vec<Bounds>) -> Profile {
-        Profile { inputs, scratch: 0 }
+    fn profile(inputs: Vec<Bounds>) -> OptimizationProfile {
+        OptimizationProfile { inputs, scratch: 0 }
     }
 
     fn pick(
-        profiles: &[Profile],
+        profiles: &[OptimizationProfile],
         last: Option<usize>,
         shapes: &[&[usize]],
     ) -> Result<usize, Error> {
-        let given = |index: usize| Given {
+        let given = |index: usize| CallInput {
             shape: Shape::of(shapes[index]).unwrap(),
             values: None,
         };
@@ -318,7 +319,7 @@ mod tests {
             profile(vec![bounds(&[1, 8], &[128, 8]), bounds(&[2], &[2])]),
         ];
         let pin = |pinned, shapes: [&[usize]; 2]| {
-            let given = |index: usize| Given {
+            let given = |index: usize| CallInput {
                 shape: Shape::of(shapes[index]).unwrap(),
                 values: None,
             };
@@ -379,7 +380,7 @@ mod tests {
                 prop_assert_eq!(error.message().matches("takes `").count(), profiles.len());
             }
             for (index, fits) in fits.iter().enumerate() {
-                let given = |index: usize| Given {
+                let given = |index: usize| CallInput {
                     shape: Shape::of(shapes[index]).unwrap(),
                     values: None,
                 };
@@ -416,7 +417,7 @@ mod tests {
         input.values = Some((vec![1, 1], vec![4, 8]));
         let profiles = [profile(vec![input])];
         let pick = |values: [i64; 2]| {
-            let given = |_: usize| Given {
+            let given = |_: usize| CallInput {
                 shape: Shape::of(&[2]).unwrap(),
                 values: Some(&values),
             };

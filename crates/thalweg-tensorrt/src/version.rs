@@ -1,20 +1,20 @@
-//! Versions of TensorRT: of a library, and of an engine.
+//! Versions and flavors of TensorRT.
 
 use std::fmt;
 
 /// A version of TensorRT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// The first number: layouts change with it.
+    /// The first number. The virtual tables change with it.
     pub major: u16,
-    /// The second: methods are added with it.
+    /// The second number. Methods are added with it.
     pub minor: u16,
-    /// The third.
+    /// The third number.
     pub patch: u16,
 }
 
 impl Version {
-    /// A version.
+    /// A version of these three numbers.
     pub const fn new(major: u16, minor: u16, patch: u16) -> Self {
         Self {
             major,
@@ -23,8 +23,8 @@ impl Version {
         }
     }
 
-    /// From the number that a library gives: 100600 is 10.6.0. Up to TensorRT 9, thousands count the
-    /// major version: 8601 is 8.6.1.
+    /// The version with the number that a library returns: 100600 is 10.6.0. Up to TensorRT 9, the
+    /// thousands are the major version: 8601 is 8.6.1.
     pub fn from_number(number: i32) -> Option<Self> {
         let number = u32::try_from(number).ok().filter(|&number| number > 0)?;
         let hundred = |number: u32| (number % 100) as u16;
@@ -40,11 +40,11 @@ impl Version {
         })
     }
 
-    /// The version that an engine was built by, where its bytes say so.
+    /// The version of TensorRT that has built an engine; `None` if its bytes do not say.
     ///
-    /// Engines of TensorRT 10 begin with `ftrt`, and have one byte for each of major, minor, patch
-    /// and build at 24. This was seen in engines, and is documented nowhere, so that it serves only
-    /// messages.
+    /// Engines of TensorRT 10 begin with `ftrt`. At offset 24 they have one byte each for the major,
+    /// minor, patch and build number. No document says this; it was seen in engines. So it is good for
+    /// messages only.
     pub fn of_engine(engine: &[u8]) -> Option<Self> {
         let tag: &[u8; 4] = engine.get(24..28)?.first_chunk()?;
         let [major, minor, patch, _] = tag.map(u16::from);
@@ -59,22 +59,22 @@ impl fmt::Display for Version {
     }
 }
 
-/// What a library of TensorRT can do.
+/// The kind of a TensorRT library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Flavor {
-    /// The whole of TensorRT, or what has its name.
+    /// TensorRT, or a library with its name.
     Full,
-    /// The lean runtime: engines that were built to be version compatible.
+    /// The lean runtime, for version-compatible engines.
     Lean,
-    /// The dispatch runtime: engines that carry a runtime of their own.
+    /// The dispatch runtime, for engines that contain a runtime.
     Dispatch,
     /// TensorRT for RTX.
     Rtx,
 }
 
 impl Flavor {
-    /// By the name of the library's file.
+    /// The flavor of a library, by the name of its file.
     pub fn of_file(name: &str) -> Self {
         if name.contains("tensorrt_rtx") {
             Self::Rtx

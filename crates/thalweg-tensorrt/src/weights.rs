@@ -1,38 +1,38 @@
-//! Weights that stay on the host, and how many bytes of them may be on the device.
+//! Weight streaming: weights that stay on the host, and the budget of those on the device.
 
 use thalweg_core::{DelegateSpec, OptionValue, Result, bail, ensure};
 
 use crate::abi::Engine;
 
-/// The option for how many bytes of weights may be on the device: a compile spec's key in programs,
-/// and a backend option's for callers.
+/// The weight streaming budget: the bytes of weights that may be on the device. It is the key of a
+/// compile spec in programs, and of a backend option for callers.
 pub const WEIGHT_STREAMING_BUDGET: &str = "weight_streaming_budget";
 
-/// How many bytes of an engine's weights may be on the device.
+/// The weight streaming budget of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Budget {
-    /// As TensorRT thinks best.
+    /// What TensorRT recommends.
     Automatic,
-    /// So many, or all, if they have fewer.
+    /// A number of bytes, or all streamable weights, if they have fewer.
     Bytes(i64),
 }
 
-/// What an engine's weights have.
+/// The sizes of weight streaming of an engine, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Weights {
-    /// Bytes of weights that can stay on the host.
+pub(crate) struct WeightStreaming {
+    /// The weights that can stay on the host.
     pub(crate) streamable: i64,
-    /// Bytes of them that are on the device; `None` if they all are.
+    /// The part of them that is on the device; `None` if all are.
     pub(crate) budget: Option<i64>,
-    /// Bytes on the device through which a context streams the others.
+    /// The device memory through which a context streams the others.
     pub(crate) scratch: i64,
 }
 
 impl Budget {
-    /// What the caller says, else the program.
+    /// The budget of the caller's option, else of the program's compile spec.
     ///
     /// # Errors
-    /// If that is not a number of bytes.
+    /// If the value is not a number of bytes.
     pub(crate) fn of(spec: &DelegateSpec<'_>) -> Result<Self> {
         if let Some(value) = spec.options().get(spec.backend(), WEIGHT_STREAMING_BUDGET) {
             return Self::of_option(value);
@@ -49,10 +49,10 @@ impl Budget {
         Self::of_program(first.map(|(_, value)| value))
     }
 
-    /// What the program says.
+    /// The budget of a program's compile spec.
     ///
     /// # Errors
-    /// If that is not a number of bytes.
+    /// If the value is not a number of bytes.
     pub(crate) fn of_program(value: Option<&[u8]>) -> Result<Self> {
         let Some(value) = value else {
             return Ok(Self::Automatic);
@@ -85,7 +85,7 @@ impl Budget {
     }
 
     /// Sets the budget of an engine that has no contexts yet.
-    pub(crate) fn apply(self, engine: &mut Engine) -> Result<Weights> {
+    pub(crate) fn apply(self, engine: &mut Engine) -> Result<WeightStreaming> {
         let streamable = engine.streamable_weights()?;
         if streamable == 0 {
             if let Self::Bytes(bytes) = self {
@@ -94,7 +94,7 @@ impl Budget {
                     "{WEIGHT_STREAMING_BUDGET} has no effect: the engine has no weights that can stay on the host"
                 );
             }
-            return Ok(Weights::default());
+            return Ok(WeightStreaming::default());
         }
         if !engine.has_weight_budget() {
             ensure!(
@@ -102,9 +102,9 @@ impl Budget {
                 Unsupported,
                 "{WEIGHT_STREAMING_BUDGET} needs TensorRT 10.1 or later"
             );
-            return Ok(Weights {
+            return Ok(WeightStreaming {
                 streamable,
-                ..Weights::default()
+                ..WeightStreaming::default()
             });
         }
         match self {
@@ -112,13 +112,13 @@ impl Budget {
             Self::Automatic => {
                 let bytes = engine.automatic_weight_budget()?;
                 if let Err(error) = engine.set_weight_budget(bytes) {
-                    // Nothing on the device always fits.
+                    // A budget of zero always fits.
                     tracing::warn!("weights are streamed: {error}");
                     engine.set_weight_budget(0)?;
                 }
             }
         }
-        Ok(Weights {
+        Ok(WeightStreaming {
             streamable,
             budget: Some(engine.weight_budget()?),
             scratch: engine.weight_scratch()?,

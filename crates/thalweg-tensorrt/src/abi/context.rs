@@ -1,4 +1,4 @@
-//! `IExecutionContext`: what runs an engine.
+//! `IExecutionContext`, which runs an engine.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -12,9 +12,10 @@ use super::object::Object;
 use super::types::Shape;
 use crate::log;
 
-/// A context of an engine. The engine's device must be current for all of its methods.
+/// An `IExecutionContext` of an engine. The engine's device must be current for all methods.
 ///
-/// Whoever changes it, or drops it, has waited until nothing runs that it has enqueued.
+/// Before a context is changed or dropped, all work that it has enqueued must be complete. Callers see
+/// to that.
 pub(crate) struct Context {
     object: Object,
     engine: Arc<Engine>,
@@ -24,15 +25,10 @@ pub(crate) struct Context {
 unsafe impl Send for Context {}
 
 impl Context {
-    /// Takes over what TensorRT has returned.
-    ///
-    /// # Safety
-    /// It is an `IExecutionContext` of the engine that is ours, or nothing.
-    pub(super) unsafe fn returned(engine: &Arc<Engine>, pointer: *mut c_void) -> Result<Self> {
-        let api = *engine.object.api();
+    /// Creates a context without scratch memory of its own.
+    pub(crate) fn new(engine: &Arc<Engine>) -> Result<Self> {
         Ok(Self {
-            // SAFETY: the caller's.
-            object: unsafe { Object::returned(api, pointer, "createExecutionContext") }?,
+            object: engine.create_context()?,
             engine: engine.clone(),
         })
     }
@@ -41,7 +37,8 @@ impl Context {
         &self.object.api().layout.context
     }
 
-    /// Chooses a profile, before anything else is set. Copies for it may be enqueued on the stream.
+    /// Sets the optimization profile, before anything else is set. TensorRT may enqueue copies for it
+    /// on the stream.
     pub(crate) fn set_profile(&mut self, profile: i32, stream: StreamHandle) -> Result<()> {
         let methods = self.methods();
         let current = self.object.method(&methods.profile)?;
@@ -52,29 +49,22 @@ impl Context {
         }
         log::begin();
         // SAFETY: the stream is the one of the call.
-        match unsafe { set(self.object.this(), profile, pointer(stream)) } {
-            0 => Err(log::failed(&format!(
-                "setOptimizationProfileAsync({profile})"
-            ))),
-            _ => Ok(()),
-        }
+        let set = unsafe { set(self.object.this(), profile, pointer(stream)) };
+        log::check_status(set, || format!("setOptimizationProfileAsync({profile})"))
     }
 
-    /// Says which shape an input has.
+    /// Sets the shape of an input.
     pub(crate) fn set_input_shape(&mut self, name: &CStr, shape: &Shape) -> Result<()> {
         let set = self.object.method(&self.methods().set_input_shape)?;
         log::begin();
         // SAFETY: the name ends with a zero, and the shape is read in the call.
-        match unsafe { set(self.object.this(), name.as_ptr(), &raw const *shape) } {
-            0 => Err(log::failed(&format!(
-                "setInputShape({}, {shape:?})",
-                name.to_string_lossy()
-            ))),
-            _ => Ok(()),
-        }
+        let set = unsafe { set(self.object.this(), name.as_ptr(), &raw const *shape) };
+        log::check_status(set, || {
+            format!("setInputShape({}, {shape:?})", name.to_string_lossy())
+        })
     }
 
-    /// Computes the shapes of outputs, and the values of shape tensors on the host.
+    /// Infers the shapes of outputs, and the values of shape tensors on the host.
     pub(crate) fn infer_shapes(&mut self) -> Result<()> {
         let infer = self.object.method(&self.methods().infer_shapes)?;
         log::begin();
@@ -88,23 +78,17 @@ impl Context {
         }
     }
 
-    /// The shape of a tensor, as far as it follows from what is set.
+    /// The shape of a tensor, with -1 for sizes that do not follow from the inputs' shapes.
     pub(crate) fn shape(&self, name: &CStr) -> Result<Shape> {
         let shape = self.object.method(&self.methods().shape)?;
         log::begin();
         // SAFETY: the name ends with a zero.
         let shape = unsafe { shape(self.object.this(), name.as_ptr()) };
-        if !shape.is_some() {
-            return Err(log::failed(&format!(
-                "getTensorShape({})",
-                name.to_string_lossy()
-            )));
-        }
-        Ok(shape)
+        shape.checked(|| format!("getTensorShape({})", name.to_string_lossy()))
     }
 
-    /// Says where a tensor is on the device. It stays there until it is bound anew or the context
-    /// goes; what is there is used by what is enqueued.
+    /// Sets the device address of a tensor, until it is set again or the context is dropped. The
+    /// context's work reads or writes the memory there.
     pub(crate) fn bind(&mut self, name: &CStr, address: DeviceAddress) -> Result<()> {
         let address = std::ptr::with_exposed_provenance_mut(address.0 as usize);
         // SAFETY: an address of the device, which the host does not touch. That it is memory of the
@@ -112,10 +96,9 @@ impl Context {
         unsafe { self.set_address(name, address) }
     }
 
-    /// Says where a tensor is on the host.
+    /// Sets the host address of a tensor, until it is set again or the context is dropped.
     ///
-    /// The values stay where they are, and there, until the tensor is bound anew or the context
-    /// goes: whoever calls this keeps them in memory of its own that does not move.
+    /// Until then, the caller keeps the values, in memory that does not move.
     pub(crate) fn bind_host(&mut self, name: &CStr, values: &mut [u64]) -> Result<()> {
         // SAFETY: as said above.
         unsafe { self.set_address(name, values.as_mut_ptr().cast()) }
@@ -127,16 +110,13 @@ impl Context {
         let set = self.object.method(&self.methods().set_address)?;
         log::begin();
         // SAFETY: the name ends with a zero; the address is the caller's.
-        match unsafe { set(self.object.this(), name.as_ptr(), address) } {
-            0 => Err(log::failed(&format!(
-                "setTensorAddress({}, {address:p})",
-                name.to_string_lossy()
-            ))),
-            _ => Ok(()),
-        }
+        let set = unsafe { set(self.object.this(), name.as_ptr(), address) };
+        log::check_status(set, || {
+            format!("setTensorAddress({}, {address:p})", name.to_string_lossy())
+        })
     }
 
-    /// Says what gives an output its memory, which stays for as long as the context.
+    /// Sets the allocator of an output, for as long as the context lives.
     pub(crate) fn set_output_allocator(
         &mut self,
         name: &CStr,
@@ -146,25 +126,21 @@ impl Context {
         log::begin();
         // SAFETY: the name ends with a zero; the allocator has the table that this version calls,
         // and is kept beside the context, which is dropped first.
-        match unsafe { set(self.object.this(), name.as_ptr(), allocator.pointer()) } {
-            0 => Err(log::failed(&format!(
-                "setOutputAllocator({})",
-                name.to_string_lossy()
-            ))),
-            _ => Ok(()),
-        }
+        let set = unsafe { set(self.object.this(), name.as_ptr(), allocator.pointer()) };
+        log::check_status(set, || {
+            format!("setOutputAllocator({})", name.to_string_lossy())
+        })
     }
 
-    /// How many bytes of scratch the shapes that are set need, of an engine whose profile needs
-    /// `most` at most, which is not zero.
+    /// The scratch that the current shapes need, in bytes. `most` is the scratch that the profile needs
+    /// at most; it is not zero.
     ///
-    /// Zero is how TensorRT says that it does not know, and then it says why. But 10.6 also says zero,
-    /// and nothing more, of an engine that computes elements one by one, and says 512 bytes of its
-    /// profile. Such an engine is given what the profile asks for: a context that is given nothing
-    /// keeps what it had.
+    /// TensorRT returns zero if it does not know, and logs the reason. TensorRT 10.6 also returns zero,
+    /// and logs nothing, for an engine of elementwise operators whose profile needs 512 bytes. Such an
+    /// engine gets what the profile needs, because a context that is given no scratch keeps what it had.
     ///
     /// # Errors
-    /// If TensorRT says an error.
+    /// If TensorRT logs an error.
     pub(crate) fn scratch_for_shapes(&mut self, most: usize) -> Result<usize> {
         let update = self.object.method(&self.methods().update_memory_size)?;
         log::begin();
@@ -175,8 +151,8 @@ impl Context {
         }
     }
 
-    /// Says where the scratch is. The memory is there, and nobody else's, whenever something runs
-    /// that was enqueued with it.
+    /// Sets the scratch memory. Whenever work runs that is enqueued with it, the memory must be there,
+    /// and no other work may use it.
     pub(crate) fn set_scratch(&mut self, address: DeviceAddress, len: usize) -> Result<()> {
         if address.0 == 0 || len == 0 {
             // TensorRT would keep what it had, and say nothing.
@@ -197,11 +173,11 @@ impl Context {
             // SAFETY: as above; TensorRT was asked how much it needs.
             unsafe { set(self.object.this(), memory) };
         }
-        // The method has no answer but its log.
+        // The method returns nothing. It only logs.
         log::check(&format!("setDeviceMemory of {len} bytes"))
     }
 
-    /// Enqueues the engine's work on a stream. After an error a part of it may be there.
+    /// Enqueues the engine's work on a stream. After an error, a part of the work may be enqueued.
     pub(crate) fn enqueue(&mut self, stream: StreamHandle) -> Result<()> {
         let enqueue = self.object.method(&self.methods().enqueue)?;
         log::begin();
@@ -220,7 +196,7 @@ impl Drop for Context {
         let _current = self.engine.device().enter();
         let object = &mut self.object;
         // SAFETY: this is its last use. Nothing that it has enqueued runs any more, see `Context`.
-        self.engine.alone(|| unsafe { object.delete() });
+        self.engine.exclusively(|| unsafe { object.delete() });
     }
 }
 

@@ -1,25 +1,24 @@
-//! `ICudaEngine`: what contexts are made of, and what is known of its tensors.
+//! `ICudaEngine`: the input and output tensors of an engine, its profiles, and its weights.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use thalweg_core::{Result, bail, ensure};
 use thalweg_cuda::Device;
 
-use super::context::Context;
 use super::layout::{EngineMethods, This};
 use super::object::Object;
 use super::runtime::Runtime;
 use super::types::{DataType, Shape, TensorLocation};
 use crate::log;
 
-/// An engine, on one device.
+/// An `ICudaEngine` on one device.
 pub(crate) struct Engine {
-    pub(super) object: Object,
+    object: Object,
     /// Destroyed after its engines.
     _runtime: Arc<Runtime>,
     device: Device,
-    /// Held while contexts come and go.
+    /// Held while a context is created or destroyed.
     contexts: Mutex<()>,
 }
 
@@ -29,7 +28,7 @@ unsafe impl Send for Engine {}
 // SAFETY: as above.
 unsafe impl Sync for Engine {}
 
-/// Which shape of a profile is asked for.
+/// `OptProfileSelector`: one of the three shapes that a profile has for each input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub(crate) enum Selector {
@@ -39,35 +38,52 @@ pub(crate) enum Selector {
 }
 
 impl Engine {
-    /// Takes over what TensorRT has returned.
+    /// Deserializes an engine. TensorRT copies what it needs of the bytes. The device must be current.
     ///
-    /// # Safety
-    /// It is an `ICudaEngine` of the runtime's library that is ours, or nothing.
-    pub(super) unsafe fn returned(
+    /// # Errors
+    /// If TensorRT refuses the engine, with what it logs.
+    pub(crate) fn deserialize(
         runtime: &Arc<Runtime>,
         device: &Device,
-        pointer: *mut c_void,
+        bytes: &[u8],
     ) -> Result<Self> {
-        let api = runtime.library().api;
-        Ok(Self {
-            // SAFETY: the caller's.
-            object: unsafe { Object::returned(api, pointer, "deserializeCudaEngine") }?,
+        Ok(Self::new(runtime, device, runtime.deserialize(bytes)?))
+    }
+
+    /// Deserializes an engine that TensorRT reads piece by piece. TensorRT then makes no second copy of
+    /// weights that stay on the host.
+    ///
+    /// # Errors
+    /// As for [`Engine::deserialize`].
+    pub(crate) fn deserialize_by_reading(
+        runtime: &Arc<Runtime>,
+        device: &Device,
+        bytes: &[u8],
+    ) -> Result<Self> {
+        let object = runtime.deserialize_by_reading(device, bytes)?;
+        Ok(Self::new(runtime, device, object))
+    }
+
+    fn new(runtime: &Arc<Runtime>, device: &Device, object: Object) -> Self {
+        Self {
+            object,
             _runtime: runtime.clone(),
             device: device.clone(),
             contexts: Mutex::new(()),
-        })
+        }
     }
 
     fn methods(&self) -> &'static EngineMethods {
         &self.object.api().layout.engine
     }
 
-    /// The device that it is on.
+    /// The device of the engine.
     pub(crate) fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Asks something whose answer may also mean that asking has failed: then TensorRT says so.
+    /// The result of a method for which every value may be right. If TensorRT logs an error meanwhile,
+    /// the method has failed.
     fn ask<T>(&self, call: &str, ask: impl FnOnce(This) -> T) -> Result<T> {
         log::begin();
         let answer = ask(self.object.this());
@@ -75,25 +91,26 @@ impl Engine {
         Ok(answer)
     }
 
-    /// A context without scratch memory of its own. The device must be current.
-    pub(crate) fn create_context(self: &Arc<Self>) -> Result<Context> {
+    /// Creates an `IExecutionContext` without scratch memory of its own. The device must be current.
+    pub(super) fn create_context(&self) -> Result<Object> {
         const USER_MANAGED: c_int = 2;
         let create = self.object.method(&self.methods().create_context)?;
-        let _alone = self.contexts.lock().unwrap_or_else(PoisonError::into_inner);
-        log::begin();
-        // SAFETY: the engine is alive, and no other context is being made.
-        let pointer = unsafe { create(self.object.this(), USER_MANAGED) };
-        // SAFETY: the method returns an `IExecutionContext` that is ours, or nothing.
-        unsafe { Context::returned(self, pointer) }
+        self.exclusively(|| {
+            log::begin();
+            // SAFETY: the engine is alive, and no other context is being made.
+            let pointer = unsafe { create(self.object.this(), USER_MANAGED) };
+            // SAFETY: the method returns an `IExecutionContext` that is ours, or nothing.
+            unsafe { Object::returned(*self.object.api(), pointer, "createExecutionContext") }
+        })
     }
 
-    /// Runs something while no context is made.
-    pub(super) fn alone<T>(&self, run: impl FnOnce() -> T) -> T {
-        let _alone = self.contexts.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Runs a function while no other context is created or destroyed.
+    pub(super) fn exclusively<T>(&self, run: impl FnOnce() -> T) -> T {
+        let _contexts = self.contexts.lock().unwrap_or_else(PoisonError::into_inner);
         run()
     }
 
-    /// The engine's own name, often empty.
+    /// The name of the engine, often empty.
     pub(crate) fn name(&self) -> Result<String> {
         let name = self.object.method(&self.methods().name)?;
         // SAFETY: it takes nothing; a text of TensorRT's lives as long as the engine.
@@ -101,7 +118,7 @@ impl Engine {
             .map_or(String::new(), |name| name.to_string_lossy().into_owned()))
     }
 
-    /// The names of all inputs and outputs.
+    /// The names of all input and output tensors.
     pub(crate) fn tensor_names(&self) -> Result<Vec<String>> {
         let methods = self.methods();
         let count = self.object.method(&methods.tensor_count)?;
@@ -110,7 +127,7 @@ impl Engine {
         // SAFETY: it takes nothing.
         let count = unsafe { count(self.object.this()) };
         ensure!(
-            (0..=MAX_TENSORS).contains(&count),
+            (0..=MAX_COUNT).contains(&count),
             Delegate,
             "an engine with {count} inputs and outputs"
         );
@@ -125,7 +142,7 @@ impl Engine {
         Ok(names)
     }
 
-    /// Whether a tensor is an input; `None` if there is no such tensor.
+    /// True for an input, false for an output, `None` if there is no tensor of the name.
     pub(crate) fn is_input(&self, name: &CStr) -> Result<Option<bool>> {
         let mode = self.object.method(&self.methods().mode)?;
         // SAFETY: the name ends with a zero.
@@ -139,22 +156,16 @@ impl Engine {
         })
     }
 
-    /// The shape of a tensor, as far as it is known without a context.
+    /// The shape of a tensor, with -1 for dynamic dimensions.
     pub(crate) fn shape(&self, name: &CStr) -> Result<Shape> {
         let shape = self.object.method(&self.methods().shape)?;
         log::begin();
         // SAFETY: the name ends with a zero.
         let shape = unsafe { shape(self.object.this(), name.as_ptr()) };
-        if !shape.is_some() {
-            return Err(log::failed(&format!(
-                "getTensorShape({})",
-                name.to_string_lossy()
-            )));
-        }
-        Ok(shape)
+        shape.checked(|| format!("getTensorShape({})", name.to_string_lossy()))
     }
 
-    /// The type of a tensor's elements.
+    /// The element type of a tensor.
     pub(crate) fn data_type(&self, name: &CStr) -> Result<DataType> {
         let data_type = self.object.method(&self.methods().data_type)?;
         // SAFETY: the name ends with a zero.
@@ -163,7 +174,7 @@ impl Engine {
         })
     }
 
-    /// Where a tensor must be.
+    /// The location of a tensor: device or host.
     pub(crate) fn location(&self, name: &CStr) -> Result<TensorLocation> {
         let location = self.object.method(&self.methods().location)?;
         // SAFETY: the name ends with a zero.
@@ -175,13 +186,13 @@ impl Engine {
             1 => Ok(TensorLocation::Host),
             other => bail!(
                 Delegate,
-                "TensorRT wants `{}` in place {other}, which is neither the device nor the host",
+                "TensorRT wants `{}` in location {other}, which is neither the device nor the host",
                 name.to_string_lossy()
             ),
         }
     }
 
-    /// Whether shapes depend on the tensor's values.
+    /// Returns true if shapes depend on the values of the tensor.
     pub(crate) fn is_shape_tensor(&self, name: &CStr) -> Result<bool> {
         let is = self.object.method(&self.methods().is_shape_tensor)?;
         // SAFETY: the name ends with a zero.
@@ -191,8 +202,9 @@ impl Engine {
         )
     }
 
-    /// What is unusual about the order of a tensor's elements; `None` if they are in row-major order.
-    pub(crate) fn unusual_format(&self, name: &CStr, profile: i32) -> Result<Option<String>> {
+    /// The description of a tensor's format in a profile; `None` for the linear format, in which
+    /// elements are in row-major order.
+    pub(crate) fn nonlinear_format(&self, name: &CStr, profile: i32) -> Result<Option<String>> {
         const LINEAR: i32 = 0;
         let methods = self.methods();
         let format = self.object.method(&methods.format)?;
@@ -212,13 +224,13 @@ impl Engine {
         )))
     }
 
-    /// How many profiles there are.
+    /// The number of optimization profiles.
     pub(crate) fn profile_count(&self) -> Result<usize> {
         let count = self.object.method(&self.methods().profile_count)?;
         log::begin();
         // SAFETY: it takes nothing.
         match unsafe { count(self.object.this()) } {
-            count @ 1..=MAX_TENSORS => Ok(count as usize),
+            count @ 1..=MAX_COUNT => Ok(count as usize),
             0 => Err(log::failed("getNbOptimizationProfiles")),
             other => bail!(Delegate, "an engine with {other} profiles"),
         }
@@ -235,18 +247,16 @@ impl Engine {
         log::begin();
         // SAFETY: the name ends with a zero.
         let shape = unsafe { shape(self.object.this(), name.as_ptr(), profile, which as c_int) };
-        if !shape.is_some() {
-            return Err(log::failed(&format!(
+        shape.checked(|| {
+            format!(
                 "getProfileShape({}, {profile}, {which:?})",
                 name.to_string_lossy()
-            )));
-        }
-        Ok(shape)
+            )
+        })
     }
 
-    /// The values that a profile allows a shape tensor; nothing if it says none.
-    ///
-    /// `count` is how many the tensor has.
+    /// The values of a shape tensor in a profile; empty if the profile has none. `count` is the
+    /// tensor's number of elements.
     pub(crate) fn profile_values(
         &self,
         name: &CStr,
@@ -260,13 +270,13 @@ impl Engine {
             // SAFETY: the name ends with a zero; the values, if there are any, are as many as the
             // tensor has, and live as long as the engine.
             return self.ask("getProfileTensorValuesV2", |this| unsafe {
-                many(values(this, name.as_ptr(), profile, which as c_int), count)
+                array(values(this, name.as_ptr(), profile, which as c_int), count)
             });
         }
         let values = self.object.method(&methods.profile_values)?;
         // SAFETY: as above.
         let values = self.ask("getProfileTensorValues", |this| unsafe {
-            many(values(this, name.as_ptr(), profile, which as c_int), count)
+            array(values(this, name.as_ptr(), profile, which as c_int), count)
         })?;
         Ok(values.into_iter().map(i64::from).collect())
     }
@@ -288,7 +298,7 @@ impl Engine {
         usize::try_from(bytes).map_err(|_| log::failed(call))
     }
 
-    /// How many bytes of weights can stay on the host.
+    /// The size of the streamable weights, which can stay on the host, in bytes.
     pub(crate) fn streamable_weights(&self) -> Result<i64> {
         let size = self.object.method(&self.methods().streamable_weights)?;
         let call = "getStreamableWeightsSize";
@@ -299,12 +309,12 @@ impl Engine {
         }
     }
 
-    /// Whether this version of TensorRT lets the budget for weights be set.
+    /// Returns true if this version of TensorRT has a weight streaming budget.
     pub(crate) fn has_weight_budget(&self) -> bool {
         self.object.has(&self.methods().set_weight_budget)
     }
 
-    /// How many bytes TensorRT would give weights on the device.
+    /// The weight streaming budget that TensorRT recommends, in bytes.
     pub(crate) fn automatic_weight_budget(&self) -> Result<i64> {
         let budget = self
             .object
@@ -315,14 +325,14 @@ impl Engine {
         })
     }
 
-    /// How many bytes weights have on the device.
+    /// The weight streaming budget, in bytes.
     pub(crate) fn weight_budget(&self) -> Result<i64> {
         let budget = self.object.method(&self.methods().weight_budget)?;
         // SAFETY: it takes nothing.
         self.ask("getWeightStreamingBudgetV2", |this| unsafe { budget(this) })
     }
 
-    /// How many bytes a context needs to stream weights.
+    /// The scratch that a context needs to stream weights, in bytes.
     pub(crate) fn weight_scratch(&self) -> Result<i64> {
         let scratch = self.object.method(&self.methods().weight_scratch)?;
         // SAFETY: it takes nothing.
@@ -331,19 +341,19 @@ impl Engine {
         })
     }
 
-    /// Says how many bytes weights have on the device. There must be no context.
+    /// Sets the weight streaming budget. There must be no context.
     pub(crate) fn set_weight_budget(&mut self, bytes: i64) -> Result<()> {
         let set = self.object.method(&self.methods().set_weight_budget)?;
         log::begin();
         // SAFETY: contexts hold the engine, so that whoever has it alone has none.
-        match unsafe { set(self.object.this(), bytes) } {
-            0 => Err(log::failed(&format!("setWeightStreamingBudgetV2({bytes})"))),
-            _ => Ok(()),
-        }
+        let set = unsafe { set(self.object.this(), bytes) };
+        log::check_status(set, || format!("setWeightStreamingBudgetV2({bytes})"))
     }
 
-    /// The input whose memory an output must have; `None` if there is none. An older TensorRT does
-    /// not say, which is an error.
+    /// The input that an output aliases; `None` for an output with memory of its own.
+    ///
+    /// # Errors
+    /// Also if this version of TensorRT does not [know aliases](Self::knows_aliases).
     pub(crate) fn aliased_input(&self, output: &CStr) -> Result<Option<String>> {
         let aliased = self.object.method(&self.methods().aliased_input)?;
         self.ask("getAliasedInputTensor", |this| {
@@ -353,7 +363,7 @@ impl Engine {
         })
     }
 
-    /// Whether this version of TensorRT says which outputs are inputs.
+    /// Returns true if this version of TensorRT says which outputs alias inputs.
     pub(crate) fn knows_aliases(&self) -> bool {
         self.object.has(&self.methods().aliased_input)
     }
@@ -368,10 +378,10 @@ impl Drop for Engine {
     }
 }
 
-/// More inputs and outputs, or profiles, no engine has.
-const MAX_TENSORS: i32 = 1 << 16;
+/// The largest plausible number of input and output tensors, and of profiles.
+const MAX_COUNT: i32 = 1 << 16;
 
-/// A text of TensorRT's.
+/// A string that TensorRT has returned.
 ///
 /// # Safety
 /// It is null, or ends with a zero and lives for `'a`.
@@ -380,11 +390,11 @@ unsafe fn text<'a>(text: *const c_char) -> Option<&'a CStr> {
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
 }
 
-/// Values of TensorRT's.
+/// An array that TensorRT has returned; empty for a null pointer.
 ///
 /// # Safety
 /// The pointer is null, or there are so many values.
-unsafe fn many<T: Copy>(values: *const T, count: usize) -> Vec<T> {
+unsafe fn array<T: Copy>(values: *const T, count: usize) -> Vec<T> {
     if values.is_null() {
         return Vec::new();
     }

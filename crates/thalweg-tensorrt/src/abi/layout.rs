@@ -1,14 +1,14 @@
-//! Where the methods are in the virtual tables.
+//! The slots of TensorRT's methods in its virtual tables.
 //!
-//! The slots were derived with `g++ -fdump-lang-class` from the headers that NVIDIA publishes for
-//! TensorRT 10.0 to 10.16 and for 11.0 and 11.1. Within 10.x methods were only ever added at the ends
-//! of the tables, so one layout and the minor version of each addition describe all of it; 11.0
-//! dropped methods, and has its own. What 11.2 and later have is taken to be like 11.1.
+//! The slots come from the output of `g++ -fdump-lang-class` for the headers that NVIDIA publishes for
+//! TensorRT 10.0 to 10.16, 11.0 and 11.1. Minor versions of 10 only add methods at the ends of the
+//! tables. So one layout, with the minor version of each addition, describes all of them. 11.0 removes
+//! methods, and has a layout of its own. 11.2 and later are assumed to be like 11.1.
 //!
-//! For TensorRT for RTX no headers were at hand. Code that is compiled against both shows the same
-//! classes and methods as 10.11 and later, so that layout is used. It has not been checked.
+//! No headers of TensorRT for RTX were available. Code that is compiled against both libraries uses the
+//! same classes and methods as 10.11 and later, so that layout is used. It has not been checked.
 //!
-//! The first two slots of every table are the destructors.
+//! The first two slots of every table are destructors.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
@@ -16,13 +16,13 @@ use std::marker::PhantomData;
 use super::types::Shape;
 use crate::version::{Flavor, Version};
 
-/// The object that a method is called on.
+/// The inner object that a method is called on.
 pub(crate) type This = *mut c_void;
 
 type Name = *const c_char;
 type Object = *mut c_void;
 
-/// The methods of one layout.
+/// The virtual tables of one major version.
 pub(crate) struct Layout {
     pub(crate) runtime: RuntimeMethods,
     pub(crate) engine: EngineMethods,
@@ -30,25 +30,25 @@ pub(crate) struct Layout {
     pub(crate) logger: LoggerTable,
 }
 
-/// How a logger's table looks.
+/// The form of the virtual table of an `ILogger`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoggerTable {
-    /// `log`, and the destructors.
+    /// `log`, then destructors.
     Plain,
-    /// As every interface that has a version: language, version, destructors, `log`.
+    /// That of an `IVersionedInterface`: language, interface info, destructors, `log`.
     Versioned,
 }
 
-/// A layout, in the version that a library has of it.
+/// The virtual tables of one library: a layout, and the minor version.
 #[derive(Clone, Copy)]
 pub(crate) struct Api {
     pub(crate) layout: &'static Layout,
-    /// Methods that were added after this minor version are not there.
+    /// The library does not have methods that were added after this minor version.
     minor: u16,
 }
 
 impl Api {
-    /// The layout of a library, if it is known.
+    /// The virtual tables of a library; `None` for an unknown version.
     pub(crate) fn of(version: Version, flavor: Flavor) -> Option<Self> {
         let (layout, minor) = match (flavor, version.major) {
             (Flavor::Rtx, 1) => (&TEN, LIKE_RTX),
@@ -60,17 +60,17 @@ impl Api {
         Some(Self { layout, minor })
     }
 
-    /// The slot of a method, if the library has it.
+    /// The slot of a method; `None` if the library does not have it.
     pub(crate) fn slot<F>(&self, method: &Method<F>) -> Option<usize> {
         let slot = method.slot?;
         (method.since <= self.minor).then_some(usize::from(slot))
     }
 }
 
-/// TensorRT for RTX 1.x has what 10.x had by then.
+/// The minor version of 10 that TensorRT for RTX 1.x is like.
 const LIKE_RTX: u16 = 11;
 
-/// A method: its signature, and where it is.
+/// A method: its name, signature and slot.
 pub(crate) struct Method<F> {
     pub(crate) name: &'static str,
     slot: Option<u16>,
@@ -78,6 +78,7 @@ pub(crate) struct Method<F> {
     signature: PhantomData<F>,
 }
 
+/// A method of all minor versions.
 const fn at<F>(slot: u16, name: &'static str) -> Method<F> {
     Method {
         name,
@@ -87,7 +88,7 @@ const fn at<F>(slot: u16, name: &'static str) -> Method<F> {
     }
 }
 
-/// A method that was added in a minor version.
+/// A method that a minor version has added.
 const fn since<F>(minor: u16, slot: u16, name: &'static str) -> Method<F> {
     Method {
         name,
@@ -97,7 +98,7 @@ const fn since<F>(minor: u16, slot: u16, name: &'static str) -> Method<F> {
     }
 }
 
-/// A method that the layout does not have.
+/// A method that the major version does not have.
 const fn absent<F>(name: &'static str) -> Method<F> {
     Method {
         name,
@@ -115,7 +116,7 @@ pub(crate) struct RuntimeMethods {
     pub(crate) allow_host_code: Method<unsafe extern "C" fn(This, u8)>,
 }
 
-/// Methods of `ICudaEngine`. Those that answer true or false give a byte.
+/// Methods of `ICudaEngine`. A `bool` is a byte.
 pub(crate) struct EngineMethods {
     pub(crate) create_context: Method<unsafe extern "C" fn(This, c_int) -> Object>,
     pub(crate) name: Method<unsafe extern "C" fn(This) -> Name>,
@@ -158,7 +159,7 @@ pub(crate) struct ContextMethods {
     pub(crate) update_memory_size: Method<unsafe extern "C" fn(This) -> usize>,
 }
 
-/// TensorRT 10.x.
+/// The virtual tables of TensorRT 10.x.
 static TEN: Layout = Layout {
     logger: LoggerTable::Plain,
     runtime: RuntimeMethods {
@@ -207,7 +208,7 @@ static TEN: Layout = Layout {
     },
 };
 
-/// TensorRT 11.x.
+/// The virtual tables of TensorRT 11.x.
 static ELEVEN: Layout = Layout {
     logger: LoggerTable::Versioned,
     runtime: RuntimeMethods {

@@ -1,13 +1,14 @@
-//! TensorRT's binary interface: the only place of this crate that calls into it.
+//! TensorRT's binary interface: the only module of this crate that calls into TensorRT.
 //!
-//! TensorRT is C++, and we have neither its headers nor a C++ compiler. So a library is opened, asked
-//! for its version, and its methods are called through the tables of virtual functions that the
-//! Itanium C++ ABI lays down ([`layout`]). Its objects are pairs: an outer one with a virtual
-//! destructor, and, behind a pointer in it, an inner one with the methods ([`object`]). What it calls
-//! back is made here in the same way ([`callbacks`]).
+//! TensorRT is a C++ library, and this crate has neither its headers nor a C++ compiler. It opens the
+//! library, asks for the version, and calls methods through virtual tables, whose layout the Itanium
+//! C++ ABI defines ([`layout`]). An object of TensorRT is a pair: an outer object with a virtual
+//! destructor, and a pointer to an inner object that has the methods ([`object`]). The objects that
+//! TensorRT calls back are laid out here in the same way ([`callbacks`]).
 //!
-//! The types at the top ([`Runtime`], [`Engine`], [`Context`]) check every answer: a null, a false or
-//! a zero that means failure is an error, with what TensorRT has logged meanwhile.
+//! [`Runtime`], [`Engine`] and [`Context`] check every result: a null, a false or a zero that means
+//! failure is an error, with what TensorRT logged during the call. Each is made from the one before:
+//! an engine holds its runtime, and a context its engine.
 #![allow(
     unsafe_code,
     reason = "methods are called through virtual tables, and callbacks are called by C++; each \
@@ -20,15 +21,19 @@ mod engine;
 mod layout;
 mod library;
 mod object;
-mod order;
 mod runtime;
+mod stream;
 mod types;
 
 pub(crate) use callbacks::OutputAllocator;
 pub(crate) use context::Context;
 pub(crate) use engine::{Engine, Selector};
 pub(crate) use library::Library;
-pub(crate) use order::{copy_on_device, download, is_over, stream, upload, wait};
-pub(crate) use order::{download_pageable, download_pinned, launch, upload_pinned};
 pub(crate) use runtime::Runtime;
+pub(crate) use stream::{borrow_stream, copy_on_device, download, is_idle, synchronize, upload};
+// As `scratch` calls them.
+pub(crate) use stream::{
+    borrow_stream as stream, is_capturing as is_captured, is_idle as is_over,
+    record_event as record, wait_event as go_on_after,
+};
 pub(crate) use types::{Shape, TensorLocation};

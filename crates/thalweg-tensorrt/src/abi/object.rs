@@ -1,4 +1,4 @@
-//! Objects of TensorRT, and calls of their methods.
+//! Objects of TensorRT, and their methods.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -8,36 +8,36 @@ use thalweg_core::{Result, bail, ensure};
 use super::layout::{Api, Method, This};
 use crate::log;
 
-/// An object that TensorRT made: a table with its destructors, and a pointer to the object that has
-/// the methods.
+/// An object that TensorRT has created and that belongs to us: a virtual table with destructors, and a
+/// pointer to the inner object, which has the methods.
 pub(crate) struct Object {
     outer: NonNull<Outer>,
     inner: NonNull<Table>,
     api: Api,
 }
 
-/// What the public classes look like in memory.
+/// The memory layout of TensorRT's public classes.
 #[repr(C)]
 struct Outer {
     table: Table,
     inner: *mut Table,
 }
 
-/// A table of virtual functions, which objects begin with a pointer to.
+/// A pointer to a virtual table, with which an object begins.
 type Table = *const *const c_void;
 
-/// The destructor that also frees the memory; the one before does not.
+/// The slot of the deleting destructor, which also frees the memory.
 const DELETE: usize = 1;
 
-/// No object lies in the first pages.
+/// The lowest plausible address of an object.
 const LOWEST: usize = 0x1_0000;
 
 impl Object {
-    /// Takes over what TensorRT has returned.
+    /// Takes ownership of an object that TensorRT has returned.
     ///
     /// # Errors
-    /// If it is null, or cannot be an object: a library without a device has been seen to return
-    /// small numbers. The error has what TensorRT logged.
+    /// If the pointer is null, or cannot be an object: without a device, TensorRT has been seen to
+    /// return small numbers. The error has what TensorRT logged.
     ///
     /// # Safety
     /// The pointer comes from a function of a library with this layout, returning an object of a
@@ -68,20 +68,20 @@ impl Object {
         })
     }
 
-    /// The layout of its class.
+    /// The virtual tables of the object's library.
     pub(crate) fn api(&self) -> &Api {
         &self.api
     }
 
-    /// Whether the library has a method.
+    /// Returns true if the library has a method.
     pub(crate) fn has<F>(&self, method: &Method<F>) -> bool {
         self.api.slot(method).is_some()
     }
 
-    /// A method, to be called with [`this`](Self::this).
+    /// A method, to be called on [`this`](Self::this).
     ///
     /// # Errors
-    /// If the library is too old, or too new, for it.
+    /// If the library's version does not have it.
     pub(crate) fn method<F: Copy>(&self, method: &Method<F>) -> Result<F> {
         let Some(slot) = self.api.slot(method) else {
             bail!(
@@ -106,7 +106,7 @@ impl Object {
         Ok(unsafe { std::mem::transmute_copy(&function) })
     }
 
-    /// What methods are called on.
+    /// The inner object, which methods are called on.
     pub(crate) fn this(&self) -> This {
         self.inner.as_ptr().cast()
     }
@@ -114,7 +114,7 @@ impl Object {
     /// Destroys the object.
     ///
     /// # Safety
-    /// This is the last use of it, and of what it has given out.
+    /// This is the last use of the object, and of all that it has returned.
     pub(crate) unsafe fn delete(&mut self) {
         let table = {
             // SAFETY: the object is alive.
@@ -130,6 +130,7 @@ impl Object {
     }
 }
 
+/// The pointer, if an object may lie there.
 fn plausible(pointer: *mut c_void) -> Option<NonNull<c_void>> {
     let aligned = pointer.addr().is_multiple_of(align_of::<Outer>());
     NonNull::new(pointer).filter(|_| pointer.addr() >= LOWEST && aligned)

@@ -1,4 +1,4 @@
-//! `IRuntime`: what engines are made with.
+//! `IRuntime`, which deserializes engines.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use thalweg_core::Result;
 use thalweg_cuda::Device;
 
 use super::callbacks::{StreamReader, logger};
-use super::engine::Engine;
+use super::layout::RuntimeMethods;
 use super::library::Library;
 use super::object::Object;
 use crate::log;
 
-/// A runtime of TensorRT. Engines are made with it by one thread at a time.
+/// An `IRuntime`. One thread at a time deserializes engines with it.
 pub(crate) struct Runtime {
     object: Object,
     library: Arc<Library>,
-    /// The device that was current when it was made, and will be when it goes.
+    /// The device that is current when the object is created and destroyed.
     device: Device,
 }
 
@@ -26,10 +26,10 @@ unsafe impl Send for Runtime {}
 unsafe impl Sync for Runtime {}
 
 impl Runtime {
-    /// Makes a runtime. With `host_code`, engines may bring code for the host.
+    /// Creates a runtime. `host_code`: engines may run code of their own on the host.
     ///
     /// # Errors
-    /// If TensorRT cannot, with what it says.
+    /// If TensorRT cannot, with what it logs.
     pub(crate) fn new(library: &Arc<Library>, device: &Device, host_code: bool) -> Result<Self> {
         let _current = device.enter()?;
         log::begin();
@@ -46,12 +46,15 @@ impl Runtime {
             device: device.clone(),
         };
         if host_code {
-            let methods = &runtime.object.api().layout.runtime;
-            let allow = runtime.object.method(&methods.allow_host_code)?;
+            let allow = runtime.object.method(&runtime.methods().allow_host_code)?;
             // SAFETY: nobody else has the runtime yet.
             unsafe { allow(runtime.object.this(), 1) };
         }
         Ok(runtime)
+    }
+
+    fn methods(&self) -> &'static RuntimeMethods {
+        &self.object.api().layout.runtime
     }
 
     /// The library.
@@ -59,52 +62,44 @@ impl Runtime {
         &self.library
     }
 
-    /// Makes an engine of its bytes, which TensorRT copies what it needs of. The device must be
-    /// current.
+    /// Deserializes an `ICudaEngine` from bytes in memory. The device must be current.
     ///
     /// # Errors
-    /// If TensorRT refuses it, with what it says.
-    pub(crate) fn deserialize(self: &Arc<Self>, device: &Device, engine: &[u8]) -> Result<Engine> {
-        let methods = &self.object.api().layout.runtime;
-        let deserialize = self.object.method(&methods.deserialize)?;
+    /// If TensorRT refuses the engine, with what it logs.
+    pub(super) fn deserialize(&self, engine: &[u8]) -> Result<Object> {
+        let deserialize = self.object.method(&self.methods().deserialize)?;
         log::begin();
         // SAFETY: the bytes are borrowed for the call, and TensorRT keeps nothing of them.
         let pointer =
             unsafe { deserialize(self.object.this(), engine.as_ptr().cast(), engine.len()) };
         // SAFETY: the method returns an `ICudaEngine` that is ours, or nothing.
-        unsafe { Engine::returned(self, device, pointer) }
+        unsafe { Object::returned(*self.object.api(), pointer, ENGINE) }
     }
 
-    /// As [`Runtime::deserialize`], by letting TensorRT read the bytes piece by piece, so that it has
-    /// no second copy of weights that stay on the host.
+    /// Deserializes an `ICudaEngine` that TensorRT reads piece by piece. TensorRT then makes no second
+    /// copy of weights that stay on the host.
     ///
     /// # Errors
-    /// As there.
-    pub(crate) fn deserialize_by_reading(
-        self: &Arc<Self>,
-        device: &Device,
-        engine: &[u8],
-    ) -> Result<Engine> {
-        let methods = &self.object.api().layout.runtime;
+    /// As for [`Runtime::deserialize`].
+    pub(super) fn deserialize_by_reading(&self, device: &Device, engine: &[u8]) -> Result<Object> {
+        let methods = self.methods();
         let with_seek = self.object.has(&methods.deserialize_stream_v2);
-        let method = if with_seek {
-            &methods.deserialize_stream_v2
-        } else {
-            &methods.deserialize_stream
+        let method = match with_seek {
+            true => &methods.deserialize_stream_v2,
+            false => &methods.deserialize_stream,
         };
         let deserialize = self.object.method(method)?;
         let mut reader = StreamReader::new(device, engine);
-        let pointer = if with_seek {
-            reader.as_second_version()
-        } else {
-            reader.as_first_version()
+        let reader = match with_seek {
+            true => reader.as_second_version(),
+            false => reader.as_first_version(),
         };
         log::begin();
         // SAFETY: the reader has the table that this method calls, and it and the bytes are
         // borrowed for the call.
-        let pointer = unsafe { deserialize(self.object.this(), pointer) };
+        let pointer = unsafe { deserialize(self.object.this(), reader) };
         // SAFETY: the method returns an `ICudaEngine` that is ours, or nothing.
-        unsafe { Engine::returned(self, device, pointer) }
+        unsafe { Object::returned(*self.object.api(), pointer, ENGINE) }
     }
 }
 
@@ -116,3 +111,6 @@ impl Drop for Runtime {
         unsafe { self.object.delete() };
     }
 }
+
+/// The method that returns engines, as errors name it.
+const ENGINE: &str = "deserializeCudaEngine";

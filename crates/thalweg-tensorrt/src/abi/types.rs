@@ -1,13 +1,15 @@
-//! Values that pass between TensorRT and us.
+//! Shapes, element types and locations, as TensorRT represents them.
 
 use std::fmt;
 
 use thalweg_core::{DType, Result, ensure};
 
-/// So many dimensions a tensor of TensorRT has at most.
+use crate::log;
+
+/// The largest number of dimensions of a tensor in TensorRT.
 pub(crate) const MAX_DIMS: usize = 8;
 
-/// The dimensions of a tensor, as TensorRT passes them; -1 is one that is not known yet.
+/// A `Dims64`: the sizes of a tensor, -1 for a dynamic one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Shape {
@@ -16,20 +18,20 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// A shape without dimensions.
+    /// The shape of a scalar: no dimensions.
     pub(crate) const SCALAR: Self = Self {
         rank: 0,
         sizes: [0; MAX_DIMS],
     };
 
-    /// What TensorRT gives where it has no shape to give.
+    /// The value that TensorRT returns for an unknown shape.
     #[cfg(test)]
     pub(crate) const NONE: Self = Self {
         rank: -1,
         sizes: [0; MAX_DIMS],
     };
 
-    /// The shape of a tensor of ours.
+    /// A shape with these sizes.
     pub(crate) fn of(sizes: &[usize]) -> Result<Self> {
         ensure!(
             sizes.len() <= MAX_DIMS,
@@ -44,28 +46,42 @@ impl Shape {
         Ok(shape)
     }
 
-    /// The sizes; nothing if TensorRT had no shape to give.
+    /// The sizes; empty for an unknown shape.
     pub(crate) fn sizes(&self) -> &[i64] {
         let rank = usize::try_from(self.rank).unwrap_or(0);
         &self.sizes[..rank.min(MAX_DIMS)]
     }
 
-    /// Whether this is a shape at all: TensorRT answers with a negative rank if it is not.
+    /// Returns true for a shape, and false for the value that TensorRT returns instead of one, which
+    /// has a negative rank.
     pub(crate) fn is_some(&self) -> bool {
         (0..=MAX_DIMS as i32).contains(&self.rank)
     }
 
-    /// Whether every size is known.
+    /// Returns true if every size is known.
     pub(crate) fn is_known(&self) -> bool {
         self.is_some() && self.sizes().iter().all(|&size| size >= 0)
     }
 
-    /// How many elements, if that is known and a number.
+    /// The number of elements; `None` if a size is unknown, or the number overflows.
     pub(crate) fn numel(&self) -> Option<usize> {
         let sizes = self.is_known().then_some(self.sizes())?;
         sizes.iter().try_fold(1usize, |numel, &size| {
             numel.checked_mul(usize::try_from(size).ok()?)
         })
+    }
+}
+
+impl Shape {
+    /// The shape that a method of TensorRT has returned.
+    ///
+    /// # Errors
+    /// If it is no shape: the method has failed.
+    pub(super) fn checked(self, call: impl FnOnce() -> String) -> Result<Self> {
+        match self.is_some() {
+            true => Ok(self),
+            false => Err(log::failed(&call())),
+        }
     }
 }
 
@@ -79,12 +95,12 @@ impl fmt::Debug for Shape {
     }
 }
 
-/// An element type, by TensorRT's number.
+/// A `DataType`: an element type, by TensorRT's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DataType(pub(crate) i32);
 
 impl DataType {
-    /// The type of ours that has the same elements.
+    /// The same type of programs; `None` if programs have no such type.
     pub(crate) fn dtype(self) -> Option<DType> {
         Some(match self.0 {
             0 => DType::F32,
@@ -118,11 +134,11 @@ impl fmt::Display for DataType {
     }
 }
 
-/// Where TensorRT wants a tensor to be.
+/// A `TensorLocation`: the memory in which TensorRT expects a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TensorLocation {
     Device,
-    /// The host: values that shapes depend on.
+    /// The host, for tensors whose values shapes depend on.
     Host,
 }
 

@@ -1,4 +1,4 @@
-//! Outputs that are an input's memory, updated in place.
+//! Outputs that alias an input: the engine updates the input in place.
 
 use super::*;
 use thalweg_simgpu::nvinfer::Compute;

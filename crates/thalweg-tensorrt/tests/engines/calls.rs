@@ -1,4 +1,4 @@
-//! Calls: shapes, types, places of arguments.
+//! Calls: shapes, types, and locations of arguments.
 
 use super::*;
 use thalweg_core::GraphUse;

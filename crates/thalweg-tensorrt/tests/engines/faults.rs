@@ -1,4 +1,4 @@
-//! Whatever call fails, the call ends with an error, and the next is right.
+//! Faults: whatever call of the driver or of TensorRT fails, the call is an error, and the next is right.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Enqueues that are recorded as graphs.
+//! Enqueues that are captured as graphs.
 
 use super::*;
 use thalweg_core::{Device as _, GraphUse, Output, StreamHandle};

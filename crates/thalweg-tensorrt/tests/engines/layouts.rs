@@ -1,4 +1,4 @@
-//! The virtual tables of every version, as the stand-in has them.
+//! The virtual tables of every version of TensorRT, as the stand-in has them.
 
 use super::*;
 use thalweg_simgpu::nvinfer::{TensorRt as Played, Variant};
@@ -15,7 +15,7 @@ fn every_version() -> Vec<Played> {
     ten.chain(eleven).chain(rtx).chain(others).collect()
 }
 
-/// Everything that is called: dynamic shapes, scratch, two profiles, host values, weights.
+/// A run that calls every method: dynamic shapes, scratch, two profiles, host values, weights.
 fn everything(version: Played) -> Model {
     let profile = |least: i64, most: i64| {
         ProfileSpec::new()

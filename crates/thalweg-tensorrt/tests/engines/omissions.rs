@@ -1,4 +1,4 @@
-//! Each wait and each setting is needed: without it, something goes wrong under some seed.
+//! Each rule is needed: without it, something goes wrong under some seed.
 
 use super::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,12 +8,12 @@ use thalweg_simgpu::Fault;
 use thalweg_simgpu::nvinfer::TensorRt as Played;
 use thalweg_tensorrt::{Rule, omit};
 
-/// Runs a scenario with all rules, and without one.
+/// Runs a scenario with all rules, and with one disabled.
 pub(super) fn is_needed(rule: Rule, scenario: impl Fn(&Driver)) {
     is_needed_on(Played::default(), rule, scenario);
 }
 
-/// As [`is_needed`], on a version of TensorRT.
+/// As [`is_needed`], on a particular version of TensorRT.
 fn is_needed_on(version: Played, rule: Rule, scenario: impl Fn(&Driver)) {
     is_missed(version, || omit(rule), &format!("{rule:?}"), scenario);
 }
@@ -44,7 +44,7 @@ fn is_missed<O>(version: Played, omit: impl FnOnce() -> O, rule: &str, scenario:
     assert!(seen, "nobody misses {rule}");
 }
 
-/// Calls with inputs and outputs on the device, which nothing waits for, and then one on the host.
+/// Calls with inputs and outputs on the device, for which nothing waits, and then one on the host.
 fn calls_without_waiting(model: &Model, rows: &[usize]) -> impl Fn(&Driver) {
     let (model, rows) = (model.clone(), rows.to_vec());
     move |driver| {
@@ -119,12 +119,12 @@ fn scratch_must_be_as_large_as_the_shapes_need() {
     );
 }
 
-/// A version that insists on aliases.
+/// A version of TensorRT that checks aliases.
 fn strict() -> Played {
     Played::new(10, 15, 0)
 }
 
-/// Adds `x` to a total in place. With every copy, so that the output has a place of its own.
+/// Adds `x` to a total in place. The program keeps every copy, so that the output has memory of its own.
 fn accumulates(driver: &Driver) {
     let mut model = accumulate();
     model.engine = model.engine.version(10, 15, 0);

@@ -1,4 +1,4 @@
-//! Engines and programs that are refused, and what is said then.
+//! Engines and programs that are refused, and the errors.
 
 use super::*;
 use thalweg_core::ErrorKind;

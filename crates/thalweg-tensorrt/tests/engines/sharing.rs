@@ -1,4 +1,4 @@
-//! What instances, methods and threads share.
+//! Engines that instances, methods and threads share.
 
 use super::*;
 use std::sync::Barrier;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use thalweg_core::{GraphUse, MethodOptions, Trace};
 use thalweg_cuda::Stream;
 
-/// An engine that makes `3 x + 1`, with a profile for one row and one for many.
+/// An engine for `3 x + 1`, with a profile for one row and one for many.
 fn two_profiles() -> Model {
     let mut model = dynamic();
     let profile = |rows: i64, scratch| {

@@ -1,4 +1,4 @@
-//! What is said to `tracing` on this thread.
+//! Events of `tracing`.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// Runs something, and gives what it gives with the events of this project meanwhile: the level, the
+/// Runs a function. Returns its result, and this project's events meanwhile on this thread: the level, the
 /// message, and the fields.
 pub(super) fn traced<T>(run: impl FnOnce() -> T) -> (T, Vec<String>) {
     let lines = Lines::default();
@@ -16,7 +16,7 @@ pub(super) fn traced<T>(run: impl FnOnce() -> T) -> (T, Vec<String>) {
     (result, lines)
 }
 
-/// The profiles that were changed to, in order.
+/// The new profiles of all changes, in order.
 pub(super) fn profiles(lines: &[String]) -> Vec<usize> {
     let profile = |line: &String| {
         let (_, profile) = line.split_once(" profile=")?;
@@ -25,7 +25,7 @@ pub(super) fn profiles(lines: &[String]) -> Vec<usize> {
     lines.iter().filter_map(profile).collect()
 }
 
-/// Those that warn.
+/// The events that are warnings.
 pub(super) fn warnings(lines: &[String]) -> Vec<&str> {
     let lines = lines.iter().filter(|line| line.starts_with("WARN"));
     lines.map(|line| &**line).collect()

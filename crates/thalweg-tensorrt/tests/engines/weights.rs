@@ -1,4 +1,4 @@
-//! Weights that stay on the host.
+//! Weight streaming.
 
 use super::*;
 use thalweg_core::OptionValue;

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use thalweg::Value;
 use thalweg::cuda::{CallGraph, Driver};
-use thalweg::tensorrt::{Around, Floor, NAME, Options, TensorRt, Watched};
+use thalweg::tensorrt::{NAME, Options, TensorRt};
 use thalweg::{Device, GraphUse, How, Input, LoadOptions, Method, Output, RunOptions, Runtime};
+use thalweg_baseline::{Baseline as Floor, Recorder as Watched, Variant as Around};
 
 use super::place::{InputPlace, Placed};
 use super::{Arguments, devices, explained, micros, print_build, print_machine, timed};
@@ -151,7 +152,7 @@ fn measure(arguments: &Arguments, source: &Source) -> Result<Measured> {
     let outputs = call_watched(&load(&watching)?, &prepared)?;
     let outputs: Vec<_> = outputs.iter().filter_map(bytes).collect();
     let inputs: Vec<_> = prepared.values.iter().filter_map(bytes).collect();
-    let mut floor = watched.floor(&inputs, &outputs)?;
+    let mut floor = watched.baseline(&inputs, &outputs)?;
 
     let schedule = chosen.program.schedule(&chosen.info.name)?;
     let devices = devices(&runtime, &schedule)?;

@@ -1,7 +1,7 @@
-//! The logger that TensorRT writes to.
+//! The `ILogger` that TensorRT logs to.
 //!
-//! TensorRT keeps the first logger of a process for messages that belong to no object, so there is
-//! one of each kind, for as long as the process.
+//! TensorRT keeps the first logger of a process for messages that belong to no object. So the loggers,
+//! one for each form of the table, are static.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -9,7 +9,7 @@ use super::{DESTRUCTOR, InterfaceInfo, LANGUAGE, Slot, Table, guarded};
 use crate::abi::layout::LoggerTable;
 use crate::log::{self, Severity};
 
-/// The logger, for a library whose loggers have such a table.
+/// The logger with a table of this form.
 pub(in crate::abi) fn logger(table: LoggerTable) -> *mut c_void {
     let logger: *const Logger = match table {
         LoggerTable::Plain => &raw const PLAIN,
@@ -48,7 +48,7 @@ extern "C" fn info(_this: *mut c_void) -> InterfaceInfo {
     }
 }
 
-/// `ILogger::log`, on any thread.
+/// `ILogger::log`. TensorRT calls it on any thread.
 ///
 /// # Safety
 /// The text is null or ends with a zero.

@@ -1,7 +1,7 @@
-//! What TensorRT calls: objects of ours with tables as its interfaces have them.
+//! Objects that TensorRT calls back: a logger, an output allocator, and a reader of engines.
 //!
-//! Every callback catches panics, since C++ must not be unwound through. None is destroyed by
-//! TensorRT: its headers say so for each of these interfaces.
+//! Each has a virtual table as C++ lays it out. Every callback catches panics, because a panic must not
+//! unwind through C++. TensorRT destroys none of the objects: its headers say so for each interface.
 
 mod logger;
 mod output_allocator;
@@ -14,7 +14,7 @@ pub(super) use logger::logger;
 pub(crate) use output_allocator::OutputAllocator;
 pub(super) use stream_reader::StreamReader;
 
-/// A virtual table as C++ lays it out: what an object points to is the first of the slots.
+/// A virtual table as C++ lays it out. An object points to the first slot.
 #[repr(C)]
 struct Table<const N: usize> {
     offset_to_top: isize,
@@ -22,7 +22,7 @@ struct Table<const N: usize> {
     slots: [Slot; N],
 }
 
-/// A function of any signature.
+/// A slot of a virtual table: a function of any signature.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 struct Slot(*const c_void);
@@ -39,13 +39,13 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// What objects point to.
+    /// The pointer with which an object begins.
     const fn start(&'static self) -> *const c_void {
         (&raw const self.slots).cast()
     }
 }
 
-/// What every interface that has a version says of itself.
+/// An `InterfaceInfo`, which every versioned interface returns.
 #[repr(C)]
 struct InterfaceInfo {
     kind: *const c_char,
@@ -53,18 +53,18 @@ struct InterfaceInfo {
     minor: c_int,
 }
 
-/// C++, which is the language that TensorRT need not treat in a special way.
+/// `IVersionedInterface::getAPILanguage`: C++, which TensorRT does not treat in a special way.
 extern "C" fn language(_this: *mut c_void) -> c_int {
     0
 }
 
-/// A destructor. Nothing calls it; what it would destroy is Rust's.
+/// A destructor. Nothing calls it, because the object belongs to Rust.
 extern "C" fn destructor(_this: *mut c_void) {}
 
 const LANGUAGE: Slot = Slot(language as *const c_void);
 const DESTRUCTOR: Slot = Slot(destructor as *const c_void);
 
-/// Runs a callback. A panic becomes the answer that means failure.
+/// Runs a callback. A panic becomes the result that means failure.
 fn guarded<T>(failure: T, callback: impl FnOnce() -> T) -> T {
     // Unwind safe, since what the callback leaves behind is looked at no more than its failure.
     catch_unwind(AssertUnwindSafe(callback)).unwrap_or(failure)

@@ -1,4 +1,4 @@
-//! Memory for outputs whose size TensorRT knows only while it computes.
+//! The `IOutputAllocator` of outputs whose size depends on data.
 
 use std::ffi::{c_char, c_void};
 
@@ -6,20 +6,20 @@ use thalweg_core::{Error, StreamHandle};
 use thalweg_cuda::{Device, DeviceBuffer};
 
 use super::{DESTRUCTOR, InterfaceInfo, LANGUAGE, Slot, Table, guarded};
-use crate::abi::order;
+use crate::abi::stream::borrow_stream;
 use crate::abi::types::Shape;
 use crate::log::{self, Severity};
 
-/// The memory of one output, which grows when TensorRT asks for more than there is.
+/// An `IOutputAllocator` of one output, and the output's memory, which grows when TensorRT asks for more.
 pub(crate) struct OutputAllocator(Box<Interface>);
 
-/// What TensorRT has a pointer to. It stays where it is.
+/// The object that TensorRT has a pointer to. It does not move.
 #[repr(C)]
 struct Interface {
     table: *const c_void,
     device: Device,
     buffer: Option<DeviceBuffer>,
-    /// Buffers that were too small, and that enqueued work may still use.
+    /// Buffers that were too small. Enqueued work may still use them.
     outgrown: Vec<DeviceBuffer>,
     shape: Option<Shape>,
     stream: StreamHandle,
@@ -40,36 +40,36 @@ impl OutputAllocator {
         }))
     }
 
-    /// Prepares for a call on a stream, whose earlier work may be waited for by what comes.
+    /// Starts a call. Memory is allocated on its stream.
     pub(crate) fn begin(&mut self, stream: StreamHandle) {
         self.0.stream = stream;
         self.0.shape = None;
     }
 
-    /// What TensorRT has put there in this call: memory, and its shape. `None` if it has not.
+    /// The memory and the shape of the output of this call; `None` if TensorRT has not given them.
     pub(crate) fn output(&self) -> Option<(&DeviceBuffer, Shape)> {
         Some((self.0.buffer.as_ref()?, self.0.shape?))
     }
 
-    /// Buffers that were too small. They go when the call's work is over.
+    /// Takes the buffers that were too small. They must live until the call's work is complete.
     pub(crate) fn take_outgrown(&mut self) -> Vec<DeviceBuffer> {
         std::mem::take(&mut self.0.outgrown)
     }
 
-    /// What TensorRT is given.
+    /// The pointer for TensorRT.
     pub(in crate::abi) fn pointer(&mut self) -> *mut c_void {
         (&raw mut *self.0).cast()
     }
 }
 
 impl Interface {
-    /// Memory of so many bytes.
+    /// The address of at least `size` bytes.
     fn reallocate(&mut self, size: u64) -> Result<u64, Error> {
         let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
         if let Some(buffer) = self.buffer.as_ref().filter(|buffer| buffer.len() >= size) {
             return Ok(buffer.address());
         }
-        let stream = order::stream(&self.device, self.stream);
+        let stream = borrow_stream(&self.device, self.stream);
         let new = DeviceBuffer::new(&stream, size)?;
         let address = new.address();
         self.outgrown.extend(self.buffer.replace(new));
@@ -121,7 +121,7 @@ unsafe extern "C" fn reallocate(
     })
 }
 
-/// `IOutputAllocator::reallocateOutputAsync`. The stream is the one of the enqueue.
+/// `IOutputAllocator::reallocateOutputAsync`. The stream is that of the enqueue.
 ///
 /// # Safety
 /// As for [`reallocate`].
@@ -140,7 +140,7 @@ unsafe extern "C" fn reallocate_in_order(
 /// `IOutputAllocator::notifyShape`.
 ///
 /// # Safety
-/// As for [`reallocate`], and the shape is one, or null.
+/// As for [`reallocate`]. The pointer to the shape is valid or null.
 unsafe extern "C" fn notify_shape(this: *mut c_void, _name: *const c_char, shape: *const Shape) {
     guarded((), || {
         // SAFETY: the caller's.

@@ -1,4 +1,4 @@
-//! The reader that TensorRT takes an engine from, piece by piece.
+//! The `IStreamReader` from which TensorRT reads an engine piece by piece.
 
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
@@ -9,7 +9,8 @@ use thalweg_cuda::{Device, MemoryKind};
 use super::{DESTRUCTOR, InterfaceInfo, LANGUAGE, Slot, Table, guarded};
 use crate::log::{self, Severity};
 
-/// A reader of bytes, as both versions of the interface. It stays where it is while TensorRT has it.
+/// A reader of bytes, with a table for each version of the interface. It must not move while TensorRT
+/// has a pointer to it.
 #[repr(C)]
 pub(in crate::abi) struct StreamReader<'a> {
     table: *const c_void,
@@ -32,19 +33,19 @@ impl<'a> StreamReader<'a> {
         }
     }
 
-    /// As an `IStreamReader`: it reads to the host, and forwards only.
+    /// The reader as an `IStreamReader`: it reads to the host, and only forward.
     pub(in crate::abi) fn as_first_version(&mut self) -> *mut c_void {
         self.table = FIRST.start();
         (&raw mut *self).cast()
     }
 
-    /// As an `IStreamReaderV2`: it reads to the host or the device, from anywhere.
+    /// The reader as an `IStreamReaderV2`: it reads to the host or the device, and seeks.
     pub(in crate::abi) fn as_second_version(&mut self) -> *mut c_void {
         self.table = SECOND.start();
         (&raw mut *self).cast()
     }
 
-    /// The next bytes, as many as there are of those that are asked for.
+    /// The next bytes: at most `count`, fewer at the end.
     fn next(&mut self, count: i64) -> Option<&'a [u8]> {
         let count = usize::try_from(count).ok()?.min(self.len - self.position);
         // SAFETY: the bytes are borrowed for as long as the reader, and the position never exceeds
@@ -130,7 +131,7 @@ unsafe extern "C" fn read(this: *mut c_void, to: *mut c_void, count: i64) -> i64
 /// `IStreamReaderV2::read`.
 ///
 /// # Safety
-/// As for [`read`], where `to` may also be memory of the device, and the stream is one of it.
+/// As for [`read`]. `to` may also be memory of the device, and the stream is a stream of that device.
 unsafe extern "C" fn read_anywhere(
     this: *mut c_void,
     to: *mut c_void,
@@ -174,7 +175,7 @@ unsafe extern "C" fn read_anywhere(
     })
 }
 
-/// The answer of a reader that has failed. The reason becomes a part of the load's error.
+/// The result of a read that has failed. The reason becomes a part of the error of loading.
 fn failed(error: &Error) -> i64 {
     log::note(Severity::Error, &format!("reading the engine: {error}"));
     -1

@@ -1,9 +1,9 @@
-//! Whatever call fails, also after a change of profile: nothing races, and the next call is right.
+//! Faults after changes of profile: nothing races, and the next call is right.
 
 use super::*;
 
-/// Calls from profile to profile, of which some leave work in flight. Of each, one call of the driver or
-/// of TensorRT may fail, in all.
+/// Calls that change the profile, some of which leave work in flight. At most one call of the driver or of
+/// TensorRT fails in all of them.
 fn survives(model: &Model, options: &LoadOptions, drops_at: Option<usize>) {
     let bytes = model.bytes();
     let on_host = model.ios.iter().any(|io| io.on_host);

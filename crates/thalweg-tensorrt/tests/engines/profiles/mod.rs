@@ -29,7 +29,7 @@ fn two_profiles() -> Model {
     with_profiles(&[(1, 4), (4, 64)])
 }
 
-/// A call on so many rows, which is right.
+/// A call on a number of rows, whose result is right.
 fn right(method: &mut Method, rows: usize) {
     right_with(method, rows, &RunOptions::new());
 }
@@ -40,8 +40,8 @@ fn right_with(method: &mut Method, rows: usize, options: &RunOptions<'_>) {
     assert_eq!(outputs, [(vec![rows, 8], tripled(&x))]);
 }
 
-/// Inputs of so many rows, on the device, so that nothing waits for a call that leaves its output there.
-/// They go after whatever uses them.
+/// Inputs on the device, so that nothing waits for a call that leaves its output there. They are dropped
+/// after all that uses them.
 struct There(Vec<DeviceArray>);
 
 impl There {
@@ -55,7 +55,7 @@ impl There {
         Ok(Self(arrays.into_iter().collect::<Result<_>>()?))
     }
 
-    /// A call on so many rows, whose output stays on the device.
+    /// A call on a number of rows, whose output stays on the device.
     fn leave(&self, method: &mut Method, rows: usize, options: RunOptions<'_>) -> Result<()> {
         let x = self
             .0
@@ -67,7 +67,7 @@ impl There {
     }
 }
 
-/// Calls from profile to profile, on different streams, of which some wait and others do not.
+/// Calls that change the profile, on different streams. Some wait, and others do not.
 fn back_and_forth(driver: &Driver, there: &There, method: &mut Method) {
     let stream = Stream::new(&driver.device(0).unwrap()).unwrap();
     let options = RunOptions::new().stream(&stream);
@@ -83,7 +83,7 @@ fn back_and_forth(driver: &Driver, there: &There, method: &mut Method) {
     there.leave(method, 1, options).unwrap();
 }
 
-/// How often contexts were made, and switched to a profile.
+/// The number of contexts that were created, and of switches to another profile.
 fn made(sim: &Sim) -> (u64, u64) {
     (
         sim.calls("nvinfer.ICudaEngine.createExecutionContext"),

@@ -1,11 +1,11 @@
-//! One context for all profiles: by choice, or since there can be no more.
+//! A single context for all profiles: by option, or because no more can be created.
 
 use super::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_tensorrt::{Rule, omit};
 
 const CREATE: &str = "nvinfer.ICudaEngine.createExecutionContext";
-/// What TensorRT copies by, twice for each switch.
+/// The function of the driver that TensorRT copies with, twice for each switch.
 const COPY: &str = "cuMemcpyHtoDAsync";
 const SWITCH: &str = "nvinfer.IExecutionContext.setOptimizationProfileAsync";
 
@@ -205,8 +205,8 @@ fn a_context_must_not_go_while_a_switch_may_be_under_way() {
     });
 }
 
-/// Runs a scenario with a rule, after which nothing is reported, and without it, after which something
-/// is.
+/// Runs a scenario with a rule, after which the stand-in reports nothing, and without it, after which it
+/// reports something.
 fn is_missed(rule: Rule, scenario: impl Fn(&Driver, &Sim)) {
     let sim = Sim::session(Config::seeded(0));
     let reports = |seed| {

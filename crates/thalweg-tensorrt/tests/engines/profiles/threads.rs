@@ -3,7 +3,7 @@
 use super::*;
 use thalweg_core::Profile;
 
-/// Each thread has an instance, and profiles of its own, chosen and pinned in turn.
+/// Each thread has an instance of its own, and profiles that are chosen and pinned in turn.
 fn threads(driver: &Driver, options: &LoadOptions) {
     let program = two_profiles().load_with(driver, options.clone()).unwrap();
     std::thread::scope(|scope| {

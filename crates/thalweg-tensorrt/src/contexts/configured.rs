@@ -1,58 +1,68 @@
-//! A context and what it has been told, so that it is told only what has changed.
+//! An execution context with a record of its configuration, so that only changes are set.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use thalweg_core::{DeviceAddress, Result, Stamp, StreamHandle};
 
-use crate::abi::{Context, OutputAllocator, Shape, copy_on_device, is_over, wait};
-use crate::loaded::{Binding, Loaded};
+use crate::abi::{Context, OutputAllocator, Shape, copy_on_device, is_idle, synchronize};
+use crate::loaded::{EngineBinding, LoadedEngine};
 use crate::omit::{Rule, omitted};
 use crate::scratch::Room;
 
-/// A context of one profile.
+/// An execution context of one profile, and the configuration that was set on it: shapes, addresses and
+/// scratch.
 ///
 /// # Changes
-/// TensorRT may look at what a context has been told for as long as something runs that the context
-/// enqueued. So before anything is told to a context that has enqueued something, the host waits for
-/// the stream of the call, which goes on after all that earlier calls have left.
-pub(crate) struct Prepared {
+/// TensorRT may read the configuration of a context for as long as work runs that the context has
+/// enqueued. So before a change, the host waits for the stream of the call, on which all earlier work of
+/// the context comes first.
+pub(crate) struct ConfiguredContext {
     context: Context,
-    /// By binding, memory for outputs whose size depends on data. The context points to them.
+    /// By binding, the allocators of outputs whose size depends on data. The context points to them.
     allocators: Vec<Option<OutputAllocator>>,
-    /// By binding, whether the context has been told of the allocator.
-    allocated: Vec<bool>,
+    /// By binding, true if the allocator is set on the context.
+    has_allocator: Vec<bool>,
     /// By binding, the values of tensors on the host. The context points to them.
     values: Vec<Vec<u64>>,
-    /// By input. Right if `configured` is.
+    /// By input, the shapes that are set; valid if `has_shapes` is true.
     shapes: Vec<Shape>,
-    configured: bool,
-    /// By binding. Those of inputs are not used.
+    has_shapes: bool,
+    /// By binding, the shapes of outputs. Those of inputs are unused.
     outputs: Vec<Shape>,
-    /// By binding, where it was said to be; zero if nowhere.
+    /// By binding, the device address that is set; zero if none is.
     bound: Vec<DeviceAddress>,
-    /// How many bytes of scratch the shapes need.
+    /// The scratch that the shapes need, in bytes.
     needed: usize,
+    /// The scratch that is set.
     room: Option<Room>,
-    /// Whether something that it enqueued may still run.
+    /// True if work that the context has enqueued may still run.
     running: bool,
-    /// How often the host has waited for that, since somebody asked.
+    /// The number of host waits for that work since [`take_waits`](Self::take_waits).
     waits: usize,
-    /// Copies on the device that come before the engine's work: to, from, and how many bytes.
-    copies: Vec<(DeviceAddress, DeviceAddress, usize)>,
-    /// As long as it is the same, an enqueue is the same work.
+    /// Copies on the device that are enqueued before the engine's work.
+    copies: Vec<DeviceCopy>,
+    /// While it is the same, an enqueue is the same work.
     stamp: Stamp,
-    /// Whether its profile is known: no switch to another has failed.
+    /// False after a failed switch, when the profile is unknown.
     usable: bool,
 }
 
-impl Prepared {
-    /// A context for a profile of an engine, whose device is current. Copies for the profile may be
-    /// under way on the stream: the context must not go before they are over.
-    pub(crate) fn new(loaded: &Loaded, profile: usize, stream: StreamHandle) -> Result<Self> {
-        let mut context = loaded.engine.create_context()?;
+/// A copy from one address of the device to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DeviceCopy {
+    pub(crate) to: DeviceAddress,
+    pub(crate) from: DeviceAddress,
+    pub(crate) len: usize,
+}
+
+impl ConfiguredContext {
+    /// Creates a context for a profile of an engine, whose device is current. TensorRT may enqueue copies
+    /// for the profile on the stream. They must be complete before the context is dropped.
+    pub(crate) fn new(loaded: &LoadedEngine, profile: usize, stream: StreamHandle) -> Result<Self> {
+        let mut context = Context::new(&loaded.engine)?;
         if let Err(error) = context.set_profile(profile as i32, stream) {
-            // Some of the copies may be there all the same.
-            if !omitted(Rule::DropAfterSwitch) && !is_over(loaded.device(), stream) {
+            // Some of the copies may be enqueued all the same.
+            if !omitted(Rule::DropAfterSwitch) && !is_idle(loaded.device(), stream) {
                 std::mem::forget(context);
             }
             return Err(error);
@@ -61,10 +71,10 @@ impl Prepared {
         Ok(Self {
             context,
             allocators: (0..count).map(|_| None).collect(),
-            allocated: vec![false; count],
+            has_allocator: vec![false; count],
             values: vec![Vec::new(); count],
             shapes: vec![Shape::SCALAR; loaded.inputs],
-            configured: false,
+            has_shapes: false,
             outputs: vec![Shape::SCALAR; count],
             bound: vec![DeviceAddress(0); count],
             needed: 0,
@@ -77,14 +87,15 @@ impl Prepared {
         })
     }
 
-    /// Switches the context to another profile, in the order of the stream. It is told everything anew.
+    /// Switches the context to another profile, in the order of the stream. All of the configuration has to
+    /// be set anew.
     ///
     /// # Errors
-    /// If TensorRT refuses. Some of the copies for it may be on the stream then, and the context is of no
-    /// more use.
+    /// If TensorRT refuses. Some of the copies for it may be enqueued then, and the context is not usable
+    /// any more.
     pub(crate) fn switch(
         &mut self,
-        loaded: &Loaded,
+        loaded: &LoadedEngine,
         profile: usize,
         stream: StreamHandle,
     ) -> Result<()> {
@@ -92,33 +103,33 @@ impl Prepared {
             self.wait(loaded, stream)?;
         }
         self.forget();
-        self.allocated.fill(false);
+        self.has_allocator.fill(false);
         self.usable = false;
         self.context.set_profile(profile as i32, stream)?;
         self.usable = true;
         Ok(())
     }
 
-    /// Whether its profile is known.
+    /// Returns false if a switch has failed, so that the profile is unknown.
     #[inline]
     pub(crate) fn is_usable(&self) -> bool {
         self.usable
     }
 
-    /// Drops it when all is over that it has enqueued on the stream, copies for its profile too.
-    pub(crate) fn close(self, loaded: &Loaded, stream: StreamHandle) {
-        if !is_over(loaded.device(), stream) {
+    /// Drops the context when the work that it has enqueued on the stream is complete.
+    pub(crate) fn close(self, loaded: &LoadedEngine, stream: StreamHandle) {
+        if !is_idle(loaded.device(), stream) {
             std::mem::forget(self);
         }
     }
 
-    /// Whether the context has these shapes already.
+    /// Returns true if these shapes of the inputs are set.
     #[inline]
     pub(crate) fn has_shapes<'s>(&self, mut shapes: impl Iterator<Item = &'s Shape>) -> bool {
-        self.configured && self.shapes.iter().all(|shape| shapes.next() == Some(shape))
+        self.has_shapes && self.shapes.iter().all(|shape| shapes.next() == Some(shape))
     }
 
-    /// Whether an input on the host, whose shape is what it was, has these values already.
+    /// Returns true if these values of an input on the host are set. Its shape must be the one that is set.
     pub(crate) fn has_values(&self, index: usize, values: &[u8]) -> bool {
         let words = values.chunks(8).zip(&self.values[index]);
         words
@@ -126,11 +137,11 @@ impl Prepared {
             .all(|(bytes, word)| word.to_ne_bytes()[..bytes.len()] == *bytes)
     }
 
-    /// Tells the context the inputs' shapes, and the values of those on the host, and asks what
-    /// follows from them. `scratch` is the most scratch that the profile needs.
+    /// Sets the shapes of the inputs and the values of inputs on the host, and infers the shapes of
+    /// outputs and the scratch. `scratch` is the most scratch that the profile needs.
     pub(crate) fn configure<'s>(
         &mut self,
-        loaded: &Loaded,
+        loaded: &LoadedEngine,
         scratch: usize,
         shapes: impl Fn(usize) -> &'s Shape,
         values: impl Fn(usize) -> &'s [u8],
@@ -140,9 +151,9 @@ impl Prepared {
             self.wait(loaded, stream)?;
         }
         self.changed();
-        let known = std::mem::take(&mut self.configured);
+        let had_shapes = std::mem::take(&mut self.has_shapes);
         for (index, binding) in loaded.bindings[..loaded.inputs].iter().enumerate() {
-            if !known || self.shapes[index] != *shapes(index) {
+            if !had_shapes || self.shapes[index] != *shapes(index) {
                 self.context.set_input_shape(&binding.name, shapes(index))?;
                 self.shapes[index] = *shapes(index);
             }
@@ -158,13 +169,13 @@ impl Prepared {
                 self.values[index] = vec![0; len.div_ceil(8).max(1)];
                 self.context
                     .bind_host(&binding.name, &mut self.values[index])?;
-            } else if !self.outputs[index].is_known() && !self.allocated[index] {
-                // Kept whatever the context answers, since it may point to it from then on.
+            } else if !self.outputs[index].is_known() && !self.has_allocator[index] {
+                // Kept even if this fails, because the context may point to it from then on.
                 let allocator = self.allocators[index]
                     .get_or_insert_with(|| OutputAllocator::new(loaded.device()));
                 self.context
                     .set_output_allocator(&binding.name, allocator)?;
-                self.allocated[index] = true;
+                self.has_allocator[index] = true;
             }
         }
         self.room = None;
@@ -173,39 +184,40 @@ impl Prepared {
             _ if omitted(Rule::ScratchForShapes) => 256,
             most => self.context.scratch_for_shapes(most)?,
         };
-        self.configured = true;
+        self.has_shapes = true;
         Ok(())
     }
 
-    fn set_values(&mut self, index: usize, binding: &Binding, values: &[u8]) -> Result<()> {
-        let place = &mut self.values[index];
-        place.clear();
-        place.resize(values.len().div_ceil(8).max(1), 0);
-        for (to, from) in place.iter_mut().zip(values.chunks(8)) {
+    /// Sets the values of an input on the host.
+    fn set_values(&mut self, index: usize, binding: &EngineBinding, values: &[u8]) -> Result<()> {
+        let words = &mut self.values[index];
+        words.clear();
+        words.resize(values.len().div_ceil(8).max(1), 0);
+        for (to, from) in words.iter_mut().zip(values.chunks(8)) {
             let mut word = [0; 8];
             word[..from.len()].copy_from_slice(from);
             *to = u64::from_ne_bytes(word);
         }
-        self.context.bind_host(&binding.name, place)
+        self.context.bind_host(&binding.name, words)
     }
 
-    /// How many bytes of scratch the shapes need.
+    /// The scratch that the shapes need, in bytes.
     pub(crate) fn needed(&self) -> usize {
         self.needed
     }
 
-    /// Where the context has its scratch, as far as it has been told.
+    /// The scratch that is set.
     pub(crate) fn room(&self) -> Option<Room> {
         self.room
     }
 
-    /// What an enqueue would be now, as a number.
+    /// A number that identifies the work of an enqueue: while it is the same, so is the work.
     pub(crate) fn stamp(&self) -> Stamp {
         self.stamp
     }
 
-    /// Says what is copied on the device before the engine's work.
-    pub(crate) fn copy_before(&mut self, copies: &[(DeviceAddress, DeviceAddress, usize)]) {
+    /// Sets the copies on the device that are enqueued before the engine's work.
+    pub(crate) fn copy_before(&mut self, copies: &[DeviceCopy]) {
         if self.copies != copies {
             self.changed();
             self.copies.clear();
@@ -213,20 +225,20 @@ impl Prepared {
         }
     }
 
-    /// Tells the context where its scratch is, unless it is there already. It has as many bytes as are
-    /// needed, which are not none.
+    /// Sets the scratch, unless it is set already. It has at least the bytes that are needed, and at least
+    /// one.
     #[inline]
-    pub(crate) fn give_scratch(
+    pub(crate) fn set_scratch(
         &mut self,
-        loaded: &Loaded,
+        loaded: &LoadedEngine,
         room: Room,
         stream: StreamHandle,
     ) -> Result<()> {
         if self.room == Some(room) {
             return Ok(());
         }
-        let first = self.room.is_none();
-        if omitted(Rule::SetScratch) || (!first && omitted(Rule::SetScratchAgain)) {
+        let is_first = self.room.is_none();
+        if omitted(Rule::SetScratch) || (!is_first && omitted(Rule::SetScratchAgain)) {
             return Ok(());
         }
         self.wait(loaded, stream)?;
@@ -237,27 +249,26 @@ impl Prepared {
         Ok(())
     }
 
-    /// The shape of an output, by its position among the bindings; with -1 where that depends on
-    /// data.
+    /// The shape of an output, by the index of its binding, with -1 for sizes that depend on data.
     pub(crate) fn output_shape(&self, index: usize) -> &Shape {
         &self.outputs[index]
     }
 
-    /// What gives an output its memory, if its size depends on data.
+    /// The allocator of an output whose size depends on data.
     pub(crate) fn allocator(&mut self, index: usize) -> Option<&mut OutputAllocator> {
         self.allocators[index].as_mut()
     }
 
-    /// The values of an output on the host, after the stream has been waited for.
+    /// The values of an output on the host, once the work of the enqueue is complete.
     pub(crate) fn values(&self, index: usize) -> &[u64] {
         &self.values[index]
     }
 
-    /// Says where a tensor is, unless it is there already.
+    /// Sets the device address of a tensor, unless it is set already.
     #[inline]
     pub(crate) fn bind(
         &mut self,
-        loaded: &Loaded,
+        loaded: &LoadedEngine,
         index: usize,
         address: DeviceAddress,
         stream: StreamHandle,
@@ -273,69 +284,69 @@ impl Prepared {
         Ok(())
     }
 
-    /// Enqueues the engine's work, and the copies that come before it. If `recording`, nothing of it
-    /// runs, and an error does not mean that the context has not taken what it was told.
+    /// Enqueues the copies and the engine's work. If the stream is `capturing`, the work does not run, and
+    /// an error says nothing about the configuration.
     #[inline]
     pub(crate) fn enqueue(
         &mut self,
-        loaded: &Loaded,
+        loaded: &LoadedEngine,
         stream: StreamHandle,
-        recording: bool,
+        capturing: bool,
     ) -> Result<()> {
-        // Also after an error: something may have been enqueued.
+        // Also after an error: a part of the work may be enqueued.
         self.running = true;
-        for &(to, from, len) in &self.copies {
+        for &DeviceCopy { to, from, len } in &self.copies {
             copy_on_device(loaded.device(), to, from, len, stream)?;
         }
         let enqueued = self.context.enqueue(stream);
-        if enqueued.is_err() && !recording {
+        if enqueued.is_err() && !capturing {
             self.forget();
         }
         enqueued
     }
 
-    /// Takes note that something runs that the context has enqueued, if only once, into a graph.
-    pub(crate) fn runs(&mut self) {
+    /// Notes that work of the context runs, which may be in a graph that it was captured into.
+    pub(crate) fn set_running(&mut self) {
         self.running = true;
     }
 
-    /// Takes note that nothing runs any more that the context has enqueued.
-    pub(crate) fn rests(&mut self) {
+    /// Notes that all work that the context has enqueued is complete.
+    pub(crate) fn set_idle(&mut self) {
         self.running = false;
     }
 
-    /// Forgets what the context has been told, so that it will be told again: it may not have taken
-    /// all of it, since some of TensorRT's methods have no answer.
+    /// Forgets the configuration, so that it is set again: the context may not have taken all of it, and
+    /// some of TensorRT's methods do not say so.
     #[cold]
     fn forget(&mut self) {
-        self.configured = false;
+        self.has_shapes = false;
         self.room = None;
         self.bound.fill(DeviceAddress(0));
         self.changed();
     }
 
-    /// What would be enqueued is no longer the same.
+    /// Notes that an enqueue is other work from now on.
     fn changed(&mut self) {
         self.stamp = next_stamp();
     }
 
-    /// How often the host has waited for the context since this was asked last.
+    /// The number of host waits for the context since the last time that this was called.
     pub(crate) fn take_waits(&mut self) -> usize {
         std::mem::take(&mut self.waits)
     }
 
-    /// Waits until nothing runs that the context has enqueued.
-    fn wait(&mut self, loaded: &Loaded, stream: StreamHandle) -> Result<()> {
+    /// Waits on the host until the work that the context has enqueued is complete.
+    fn wait(&mut self, loaded: &LoadedEngine, stream: StreamHandle) -> Result<()> {
         if self.running {
             self.waits += 1;
-            wait(loaded.device(), stream)?;
+            synchronize(loaded.device(), stream)?;
             self.running = false;
         }
         Ok(())
     }
 }
 
-/// A number that no context has had.
+/// A number that no context has had before.
 fn next_stamp() -> Stamp {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     Stamp(NEXT.fetch_add(1, Ordering::Relaxed))

@@ -1,11 +1,12 @@
-//! Arguments on the host: pinned memory and memory of the device that they pass through.
+//! The staging memory of an argument on the host: a pinned buffer and a device buffer.
 
 use thalweg_core::Result;
 use thalweg_cuda::{Device, DeviceBuffer, PinnedBuffer, Work};
 
 use crate::omit::{Rule, omitted};
 
-/// What one argument passes through. It is kept from call to call, and grows.
+/// The pinned buffer and the device buffer that one argument is copied through. They live from call to
+/// call, and grow.
 #[derive(Default)]
 pub(crate) struct Staging {
     pinned: Option<PinnedBuffer>,
@@ -13,13 +14,13 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
-    /// Brings an input to the device. Gives its address there.
+    /// Enqueues the copy of an input to the device. Returns the address there.
     pub(crate) fn upload(&mut self, work: &mut Work<'_>, bytes: &[u8]) -> Result<u64> {
         self.reserve(work, bytes.len())?;
         let (Some(pinned), Some(device)) = (&mut self.pinned, &self.device) else {
             return Ok(0);
         };
-        // Waits until an earlier copy out of it is over.
+        // Waits until an earlier copy from the pinned buffer is complete.
         pinned.write()?[..bytes.len()].copy_from_slice(bytes);
         if !omitted(Rule::StageInputs) {
             let pinned = pinned.slice(..bytes.len())?;
@@ -29,7 +30,7 @@ impl Staging {
         Ok(device.address())
     }
 
-    /// Room for an output on the device. Gives its address there.
+    /// The address of device memory for an output.
     pub(crate) fn output(&mut self, work: &mut Work<'_>, len: usize) -> Result<u64> {
         self.reserve(work, len)?;
         let Some(device) = &self.device else {
@@ -49,7 +50,7 @@ impl Staging {
         Ok(())
     }
 
-    /// As [`Staging::download`], from memory that is not this one's.
+    /// As [`Staging::download`], from another device buffer.
     pub(crate) fn download_from(
         &mut self,
         work: &mut Work<'_>,
@@ -66,7 +67,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Takes an output, after the work that brings it: this waits for it.
+    /// Reads an output from pinned memory, once its copy is complete: this waits for it.
     pub(crate) fn read(&self, to: &mut [u8]) -> Result<()> {
         if let Some(pinned) = &self.pinned {
             to.copy_from_slice(&pinned.read()?[..to.len()]);
@@ -74,6 +75,7 @@ impl Staging {
         Ok(())
     }
 
+    /// Allocates both buffers, unless they have `len` bytes.
     fn reserve(&mut self, work: &mut Work<'_>, len: usize) -> Result<()> {
         if self
             .device
@@ -82,7 +84,7 @@ impl Staging {
         {
             return Ok(());
         }
-        // Never nothing: TensorRT wants an address for tensors without elements, too.
+        // At least some bytes: TensorRT wants an address for empty tensors, too.
         let len = len.max(256);
         let device: &Device = work.stream().device();
         self.pinned = Some(PinnedBuffer::new(device, len)?);

@@ -1,25 +1,25 @@
-//! Arguments of a call, as inputs and outputs of an engine.
+//! One argument of a call as a binding of the engine: its checks, its shape, and its values.
 
 use thalweg_core::{DType, DeviceAddress, Dims, Result, ensure, is_row_major};
 
 use crate::abi::Shape;
-use crate::loaded::Binding;
+use crate::loaded::EngineBinding;
 
-/// What an argument is in this call.
+/// An argument of the current call, as a binding of the engine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Argument {
-    /// Its shape, as the engine sees it.
+    /// The shape for the engine.
     pub(crate) shape: Shape,
-    /// Where it is on the device.
+    /// The address on the device; zero if it has none, or none yet.
     pub(crate) address: DeviceAddress,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub(crate) len: usize,
-    /// Whether the program has it on the host.
+    /// True if the program has the tensor on the host.
     pub(crate) on_host: bool,
 }
 
 impl Argument {
-    /// Nothing is known of it yet.
+    /// An argument that is not resolved yet.
     pub(crate) const UNKNOWN: Self = Self {
         shape: Shape::SCALAR,
         address: DeviceAddress(0),
@@ -28,9 +28,9 @@ impl Argument {
     };
 }
 
-/// Checks what the program gives for a binding.
+/// Checks the type and the layout of the program's tensor for a binding.
 pub(crate) fn check(
-    binding: &Binding,
+    binding: &EngineBinding,
     dtype: DType,
     sizes: &[usize],
     dim_order: &[u8],
@@ -52,9 +52,9 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// The shape that an input has for the engine. A scalar is what programs call a tensor without
-/// dimensions, and engines, depending on how they came to be, one with a single dimension of size 1.
-pub(crate) fn input_shape(binding: &Binding, sizes: &[usize]) -> Result<Shape> {
+/// The shape of an input for the engine. Programs have scalars without dimensions. Some engines have them
+/// with one dimension of size 1.
+pub(crate) fn input_shape(binding: &EngineBinding, sizes: &[usize]) -> Result<Shape> {
     let rank = binding.shape.sizes().len();
     match (sizes, rank) {
         ([], 1) => Shape::of(&[1]),
@@ -63,8 +63,8 @@ pub(crate) fn input_shape(binding: &Binding, sizes: &[usize]) -> Result<Shape> {
     }
 }
 
-/// The sizes that an output has for the program, where it has so many dimensions.
-pub(crate) fn output_sizes(binding: &Binding, shape: &Shape, rank: usize) -> Result<Dims> {
+/// The sizes of an output for the program, where it has `rank` dimensions.
+pub(crate) fn output_sizes(binding: &EngineBinding, shape: &Shape, rank: usize) -> Result<Dims> {
     let mut dims = Dims::new();
     for &size in shape.sizes() {
         let size = usize::try_from(size).ok();
@@ -84,8 +84,8 @@ pub(crate) fn output_sizes(binding: &Binding, shape: &Shape, rank: usize) -> Res
     }
 }
 
-/// The elements of a tensor that shapes depend on, as numbers.
-pub(crate) fn numbers(binding: &Binding, bytes: &[u8], to: &mut Vec<i64>) -> Result<()> {
+/// The integers in a tensor whose values shapes depend on.
+pub(crate) fn numbers(binding: &EngineBinding, bytes: &[u8], to: &mut Vec<i64>) -> Result<()> {
     fn part<const N: usize>(bytes: &[u8]) -> [u8; N] {
         bytes.first_chunk().copied().unwrap_or([0; N])
     }
@@ -95,7 +95,7 @@ pub(crate) fn numbers(binding: &Binding, bytes: &[u8], to: &mut Vec<i64>) -> Res
         DType::I64 => to.extend(elements.map(|element| i64::from_ne_bytes(part(element)))),
         DType::I32 => to.extend(elements.map(|e| i64::from(i32::from_ne_bytes(part(e))))),
         DType::Bool | DType::U8 => to.extend(elements.map(|element| i64::from(element[0]))),
-        // Shapes depend on integers; what else is on the host has no bounds.
+        // Shapes depend on integers. Other tensors on the host have no bounds.
         _ => {}
     }
     Ok(())
@@ -105,8 +105,8 @@ pub(crate) fn numbers(binding: &Binding, bytes: &[u8], to: &mut Vec<i64>) -> Res
 mod tests {
     use super::*;
 
-    fn binding(sizes: &[usize]) -> Binding {
-        Binding {
+    fn binding(sizes: &[usize]) -> EngineBinding {
+        EngineBinding {
             name: c"x".into(),
             text: "x".into(),
             dtype: DType::I32,

@@ -1,27 +1,31 @@
-//! The contexts of one instance of an engine: one for each profile that it uses, or one for all.
+//! The execution contexts of an instance: one for each profile that it uses, or one for all.
+
+mod configured;
 
 use thalweg_core::{DelegateSpec, Device as _, Error, OptionValue, Result, StreamHandle, bail};
 
-use crate::abi::{is_over, wait};
-use crate::loaded::Loaded;
-use crate::prepared::Prepared;
+use crate::abi::{is_idle, synchronize};
+use crate::loaded::LoadedEngine;
 
-/// The backend option for whether an instance has a single context, whatever the number of its
-/// profiles: a boolean.
+pub(crate) use configured::{ConfiguredContext, DeviceCopy};
+
+/// The backend option for a single context per instance, whatever the number of profiles: a boolean.
 pub const SINGLE_CONTEXT: &str = "single_context";
 
-/// How an instance makes its contexts.
+/// The options for the contexts of an instance.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Making {
-    /// Of all profiles, before the first call.
+pub(crate) struct ContextOptions {
+    /// Create the contexts of all profiles before the first call.
     pub(crate) at_once: bool,
-    /// One, whose profile is switched.
+    /// Create one context, and switch its profile.
     pub(crate) single: bool,
 }
 
-impl Making {
+impl ContextOptions {
+    /// The options of a delegate.
+    ///
     /// # Errors
-    /// If an option has a value that it cannot have.
+    /// If an option has an invalid value.
     pub(crate) fn of(spec: &DelegateSpec<'_>) -> Result<Self> {
         let options = spec.options();
         Ok(Self {
@@ -38,14 +42,14 @@ impl Making {
     }
 }
 
-/// Contexts, by profile.
+/// The contexts of an instance, by profile.
 ///
-/// To go from one profile to another is to take another context: nothing is told to either, and nothing
-/// waits. Where a context cannot be made, one that is there is switched to the profile, which TensorRT
-/// takes longer for; from then on, no more are made.
+/// A call with another profile uses another context. Neither context is changed, and nothing waits. If a
+/// context cannot be created, an existing one is switched to the profile, which takes TensorRT longer.
+/// From then on, no more contexts are created.
 pub(crate) struct Contexts {
-    by_profile: Vec<Option<Prepared>>,
-    /// The profiles that have a context, the one that was not used for longest first.
+    by_profile: Vec<Option<ConfiguredContext>>,
+    /// The profiles that have a context, least recently used first.
     recent: Vec<usize>,
     /// The profile of the last call.
     last: Option<usize>,
@@ -53,30 +57,30 @@ pub(crate) struct Contexts {
 }
 
 impl Contexts {
-    /// Those that are made before the first call: that of the only profile; of several, nobody knows
-    /// which will be used.
-    pub(crate) fn new(loaded: &Loaded, making: Making) -> Result<Self> {
+    /// The contexts that are created before the first call. That is the context of the only profile. Of
+    /// several profiles, nobody knows which will be used, so there is none, unless the options ask for it.
+    pub(crate) fn new(loaded: &LoadedEngine, options: ContextOptions) -> Result<Self> {
         let count = loaded.profiles.len();
         let mut contexts = Self {
             by_profile: (0..count).map(|_| None).collect(),
             recent: Vec::with_capacity(count),
             last: None,
-            single: making.single,
+            single: options.single,
         };
-        let made = match (count, making) {
+        let eager = match (count, options) {
             (1, _) => 1,
-            (_, Making { at_once: false, .. }) => 0,
-            (_, Making { single: true, .. }) => 1,
+            (_, ContextOptions { at_once: false, .. }) => 0,
+            (_, ContextOptions { single: true, .. }) => 1,
             (_, _) => count,
         };
-        if made == 0 {
+        if eager == 0 {
             return Ok(contexts);
         }
         let _current = loaded.device().enter()?;
         let stream = loaded.device().default_stream();
-        for profile in 0..made {
-            match Prepared::new(loaded, profile, stream) {
-                Ok(prepared) => contexts.insert(profile, prepared),
+        for profile in 0..eager {
+            match ConfiguredContext::new(loaded, profile, stream) {
+                Ok(context) => contexts.insert(profile, context),
                 Err(error) if profile == 0 => return Err(error),
                 Err(error) => {
                     contexts.fall_back(loaded, &error);
@@ -84,10 +88,10 @@ impl Contexts {
                 }
             }
         }
-        // Calls are on other streams, and the contexts may go before the first.
+        // Calls are on other streams, and the contexts may be dropped before the first call.
         if contexts.recent.len() > 1 {
-            wait(loaded.device(), stream).inspect_err(|_| {
-                if !is_over(loaded.device(), stream) {
+            synchronize(loaded.device(), stream).inspect_err(|_| {
+                if !is_idle(loaded.device(), stream) {
                     contexts.abandon();
                 }
             })?;
@@ -95,26 +99,26 @@ impl Contexts {
         Ok(contexts)
     }
 
-    /// The context of a profile that was selected.
+    /// The context of a profile that is selected.
     #[inline]
-    pub(crate) fn get(&mut self, profile: usize) -> Result<&mut Prepared> {
+    pub(crate) fn get(&mut self, profile: usize) -> Result<&mut ConfiguredContext> {
         match self.by_profile.get_mut(profile) {
-            Some(Some(prepared)) => Ok(prepared),
+            Some(Some(context)) => Ok(context),
             _ => bail!(Internal, "no context for profile {profile}"),
         }
     }
 
-    /// The context of a profile, if there is one.
+    /// The context of a profile; `None` if there is none.
     #[inline]
-    pub(crate) fn existing(&self, profile: usize) -> Option<&Prepared> {
+    pub(crate) fn existing(&self, profile: usize) -> Option<&ConfiguredContext> {
         self.by_profile.get(profile)?.as_ref()
     }
 
-    /// Takes note that nothing runs that the contexts have enqueued.
+    /// Notes that all work that the contexts have enqueued is complete.
     #[inline]
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn set_idle(&mut self) {
         let contexts = self.by_profile.iter_mut().flatten();
-        contexts.for_each(Prepared::rests);
+        contexts.for_each(ConfiguredContext::set_idle);
     }
 
     /// The profile of the last call.
@@ -123,19 +127,21 @@ impl Contexts {
         self.last
     }
 
-    /// Sees to it that a profile has a context, and takes note that it is used. What is enqueued for
-    /// that is on the stream.
+    /// Makes a profile the current one, and sees to it that it has a context. Work for that is enqueued on
+    /// the stream.
     ///
     /// # Errors
-    /// If there can be none. Then the profile of the last call is what it was.
+    /// If it can have no context. The profile of the last call stays the same then.
     #[inline]
     pub(crate) fn select(
         &mut self,
-        loaded: &Loaded,
+        loaded: &LoadedEngine,
         profile: usize,
         stream: StreamHandle,
     ) -> Result<()> {
-        let usable = self.existing(profile).is_some_and(Prepared::is_usable);
+        let usable = self
+            .existing(profile)
+            .is_some_and(ConfiguredContext::is_usable);
         if usable && self.last == Some(profile) {
             return Ok(());
         }
@@ -144,15 +150,15 @@ impl Contexts {
 
     fn change(
         &mut self,
-        loaded: &Loaded,
+        loaded: &LoadedEngine,
         profile: usize,
         usable: bool,
         stream: StreamHandle,
     ) -> Result<()> {
         if !usable {
-            self.make(loaded, profile, stream)?;
+            self.create(loaded, profile, stream)?;
         }
-        // There is room, so that this allocates nothing.
+        // The capacity is that of all profiles, so that this allocates nothing.
         self.recent.retain(|other| *other != profile);
         self.recent.push(profile);
         if self.last.replace(profile) != Some(profile) {
@@ -165,16 +171,22 @@ impl Contexts {
         Ok(())
     }
 
+    /// Creates the context of a profile, or switches another context to it.
     #[cold]
-    fn make(&mut self, loaded: &Loaded, profile: usize, stream: StreamHandle) -> Result<()> {
+    fn create(
+        &mut self,
+        loaded: &LoadedEngine,
+        profile: usize,
+        stream: StreamHandle,
+    ) -> Result<()> {
         self.remove_unusable(loaded, stream)?;
         if self.existing(profile).is_some() {
             return Ok(());
         }
         if !self.single || self.recent.is_empty() {
-            match Prepared::new(loaded, profile, stream) {
-                Ok(prepared) => {
-                    self.insert(profile, prepared);
+            match ConfiguredContext::new(loaded, profile, stream) {
+                Ok(context) => {
+                    self.insert(profile, context);
                     return Ok(());
                 }
                 Err(error) if self.recent.is_empty() => return Err(error),
@@ -191,27 +203,28 @@ impl Contexts {
         Ok(())
     }
 
-    /// Drops contexts that nobody knows the profile of, since switching them has failed.
-    fn remove_unusable(&mut self, loaded: &Loaded, stream: StreamHandle) -> Result<()> {
+    /// Drops contexts whose profile is unknown because a switch has failed.
+    fn remove_unusable(&mut self, loaded: &LoadedEngine, stream: StreamHandle) -> Result<()> {
         for (profile, context) in self.by_profile.iter_mut().enumerate() {
-            if context.as_ref().is_none_or(Prepared::is_usable) {
+            if context.as_ref().is_none_or(ConfiguredContext::is_usable) {
                 continue;
             }
-            // If this fails, it is still there, for the next call or the end.
-            wait(loaded.device(), stream)?;
+            // If this fails, the context stays, for the next call or the end.
+            synchronize(loaded.device(), stream)?;
             *context = None;
             self.recent.retain(|other| *other != profile);
         }
         Ok(())
     }
 
-    fn insert(&mut self, profile: usize, prepared: Prepared) {
-        self.by_profile[profile] = Some(prepared);
+    fn insert(&mut self, profile: usize, context: ConfiguredContext) {
+        self.by_profile[profile] = Some(context);
         self.recent.push(profile);
     }
 
+    /// Creates no more contexts from now on.
     #[cold]
-    fn fall_back(&mut self, loaded: &Loaded, error: &Error) {
+    fn fall_back(&mut self, loaded: &LoadedEngine, error: &Error) {
         self.single = true;
         tracing::warn!(
             engine = loaded.name.as_str(),
@@ -219,7 +232,7 @@ impl Contexts {
         );
     }
 
-    /// Never frees them, since something may be running forever that they have enqueued.
+    /// Leaks the contexts, because work that they have enqueued may run forever.
     pub(crate) fn abandon(&mut self) {
         std::mem::forget(std::mem::take(&mut self.by_profile));
         self.recent.clear();

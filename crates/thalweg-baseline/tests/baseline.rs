@@ -1,24 +1,31 @@
 //! Engines that are measured by themselves.
 
-use super::*;
-use thalweg_core::ErrorKind;
-use thalweg_simgpu::WorkKind;
-use thalweg_simgpu::nvinfer::{Compute, Dim};
-use thalweg_tensorrt::{Around, Floor, Watched};
+#[path = "../../thalweg-tensorrt/tests/engines/models.rs"]
+#[allow(dead_code, reason = "the tests of the backend use the rest")]
+mod models;
 
-const ALL: [Around; 4] = [
-    Around::Nothing,
-    Around::Pinned,
-    Around::PinnedGraph,
-    Around::Pageable,
+use thalweg_baseline::{Baseline, Recorder, Variant};
+use thalweg_core::{ErrorKind, LoadOptions, Method, Result, Tensor};
+use thalweg_cuda::Driver;
+use thalweg_format::ScalarType;
+use thalweg_simgpu::nvinfer::{Compute, DType, Dim, EngineSpec, ProfileSpec};
+use thalweg_simgpu::{Config, Sim, WorkKind};
+
+use models::*;
+
+const ALL: [Variant; 4] = [
+    Variant::Nothing,
+    Variant::Pinned,
+    Variant::PinnedGraph,
+    Variant::Pageable,
 ];
 
-/// A program of one engine, whose calls are watched.
-fn watch(model: &Model, driver: &Driver) -> Result<(Watched, Method)> {
-    let watched = Watched::new(&tensorrt(driver)?);
+/// A program of one engine, whose calls are recorded.
+fn record(model: &Model, driver: &Driver) -> Result<(Recorder, Method)> {
+    let recorder = Recorder::new(&tensorrt(driver)?);
     let options = LoadOptions::new();
-    let program = load_in(watched.clone(), driver, model.bytes(), &options)?;
-    Ok((watched, program.method("forward")?))
+    let program = load_in(recorder.clone(), driver, model.bytes(), &options)?;
+    Ok((recorder, program.method("forward")?))
 }
 
 /// The bytes of a call's outputs.
@@ -31,30 +38,30 @@ fn call(method: &mut Method, inputs: &[&Tensor]) -> Result<Vec<Vec<u8>>> {
         .collect()
 }
 
-/// The floor of one call.
-fn floor(watched: &Watched, inputs: &[&Tensor], outputs: &[Vec<u8>]) -> Result<Floor> {
+/// The baseline of one call.
+fn baseline(recorder: &Recorder, inputs: &[&Tensor], outputs: &[Vec<u8>]) -> Result<Baseline> {
     let inputs: Vec<_> = inputs.iter().map(|tensor| tensor.view().bytes()).collect();
     let outputs: Vec<_> = outputs.iter().map(|bytes| &**bytes).collect();
-    watched.floor(&inputs, &outputs)
+    recorder.baseline(&inputs, &outputs)
 }
 
 #[test]
 fn every_measurement_has_its_calls_and_computes_what_the_method_does() {
     on_every_machine(60, |driver| {
-        let (watched, mut method) = watch(&dynamic(), driver).unwrap();
+        let (recorder, mut method) = record(&dynamic(), driver).unwrap();
         let x = numbers(3, &[5, 8]);
         // Two calls, one on what the other gave, are as two engines in a row.
         let first = call(&mut method, &[&x]).unwrap();
         let y = Tensor::from_slice(&tripled(&x), &[5, 8]).unwrap();
         assert_eq!(first[0], y.view().bytes());
         let second = call(&mut method, &[&y]).unwrap();
-        let mut floor = floor(&watched, &[&x], &second).unwrap();
-        assert_eq!(floor.engines(), 2);
-        assert_eq!(floor.copied(), (160, 160));
-        for around in ALL {
-            let times = floor.measure(around, 2, 7).unwrap();
-            assert_eq!(times.len(), 7, "{around:?}");
-            assert_eq!(floor.outputs().unwrap(), second, "{around:?}");
+        let mut baseline = baseline(&recorder, &[&x], &second).unwrap();
+        assert_eq!(baseline.engines(), 2);
+        assert_eq!(baseline.copied(), (160, 160));
+        for variant in ALL {
+            let times = baseline.measure(variant, 2, 7).unwrap();
+            assert_eq!(times.len(), 7, "{variant:?}");
+            assert_eq!(baseline.outputs().unwrap(), second, "{variant:?}");
         }
     });
 }
@@ -63,11 +70,11 @@ fn every_measurement_has_its_calls_and_computes_what_the_method_does() {
 fn a_call_enqueues_and_waits_once_and_does_nothing_else() {
     let sim = Sim::session(Config::seeded(0));
     let driver = open();
-    let (watched, mut method) = watch(&affine(), &driver).unwrap();
+    let (recorder, mut method) = record(&affine(), &driver).unwrap();
     let x = numbers(1, &[8, 8]);
     let outputs = call(&mut method, &[&x]).unwrap();
     drop(method);
-    let mut floor = floor(&watched, &[&x], &outputs).unwrap();
+    let mut baseline = baseline(&recorder, &[&x], &outputs).unwrap();
     let (up, down) = ("cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync");
     let (enqueue, launch) = ("nvinfer.IExecutionContext.enqueueV3", "cuGraphLaunch");
     let wait = "cuStreamSynchronize";
@@ -78,15 +85,15 @@ fn a_call_enqueues_and_waits_once_and_does_nothing_else() {
         "cuThreadExchangeStreamCaptureMode",
         "cuLaunchKernel",
     ];
-    for (around, expected) in [
-        (Around::Nothing, vec![enqueue, wait]),
-        (Around::Pinned, vec![up, enqueue, down, wait]),
-        (Around::PinnedGraph, vec![launch, wait]),
-        (Around::Pageable, vec![up, enqueue, down, wait]),
+    for (variant, expected) in [
+        (Variant::Nothing, vec![enqueue, wait]),
+        (Variant::Pinned, vec![up, enqueue, down, wait]),
+        (Variant::PinnedGraph, vec![launch, wait]),
+        (Variant::Pageable, vec![up, enqueue, down, wait]),
     ] {
         let mut counts = |repeat: usize| {
             let before = sim.call_counts();
-            floor.measure(around, 1, repeat).unwrap();
+            baseline.measure(variant, 1, repeat).unwrap();
             let after = sim.call_counts().into_iter();
             let count = |name: &str| before.iter().find(|(n, _)| n == name).map_or(0, |it| it.1);
             after
@@ -95,20 +102,20 @@ fn a_call_enqueues_and_waits_once_and_does_nothing_else() {
         };
         let (few, many) = (counts(1), counts(11));
         for name in &expected {
-            assert!(many.iter().any(|it| it.0 == *name), "{around:?}: {name}");
+            assert!(many.iter().any(|it| it.0 == *name), "{variant:?}: {name}");
         }
         for (name, many) in many {
             let few = few.iter().find(|it| it.0 == name).map_or(0, |it| it.1);
             let each = (many as f64 - few as f64) / 10.0;
             match expected.contains(&&*name) {
-                true => assert_eq!(each, 1.0, "{around:?}: {name}"),
+                true => assert_eq!(each, 1.0, "{variant:?}: {name}"),
                 false if allowed.contains(&&*name) => {}
                 // What comes with a measurement, whatever its length, may differ a little.
-                false => assert!(each < 0.5, "{around:?}: {name} {each}"),
+                false => assert!(each < 0.5, "{variant:?}: {name} {each}"),
             }
         }
     }
-    drop((floor, watched, driver));
+    drop((baseline, recorder, driver));
     sim.assert_clean();
 }
 
@@ -116,20 +123,20 @@ fn a_call_enqueues_and_waits_once_and_does_nothing_else() {
 fn copies_are_as_large_as_what_the_method_took_and_gave() {
     let sim = Sim::session(Config::seeded(0));
     let driver = open();
-    let (watched, mut method) = watch(&affine(), &driver).unwrap();
+    let (recorder, mut method) = record(&affine(), &driver).unwrap();
     let x = numbers(1, &[8, 8]);
     let outputs = call(&mut method, &[&x]).unwrap();
     // Inputs and outputs that no engine has, too: the host looks at them.
     let (more, none) = (numbers(7, &[3]), numbers(0, &[0]));
     let outputs = [outputs[0].clone(), vec![1, 2, 3]];
-    let mut floor = floor(&watched, &[&x, &more, &none], &outputs).unwrap();
-    assert_eq!(floor.copied(), (256 + 12, 256 + 3));
+    let mut baseline = baseline(&recorder, &[&x, &more, &none], &outputs).unwrap();
+    assert_eq!(baseline.copied(), (256 + 12, 256 + 3));
     sim.clear_log();
-    floor.measure(Around::Pinned, 0, 1).unwrap();
+    baseline.measure(Variant::Pinned, 0, 1).unwrap();
     sim.drain();
     assert_eq!(sim.copies(WorkKind::HostToDevice), 2);
     assert_eq!(sim.copies(WorkKind::DeviceToHost), 2);
-    drop((floor, method, watched, driver));
+    drop((baseline, method, recorder, driver));
     sim.assert_clean();
 }
 
@@ -139,19 +146,19 @@ fn scratch_is_one_buffer_for_all_engines_and_the_engine_is_the_methods() {
     let driver = open();
     let mut model = affine();
     model.engine.profiles = vec![ProfileSpec::new().scratch(1 << 20)];
-    let (watched, mut method) = watch(&model, &driver).unwrap();
+    let (recorder, mut method) = record(&model, &driver).unwrap();
     let x = numbers(1, &[8, 8]);
     for _ in 0..3 {
         call(&mut method, &[&x]).unwrap();
     }
     let loaded = sim.calls("nvinfer.IRuntime.deserializeCudaEngine");
     let before = sim.used_memory(0);
-    let floor = floor(&watched, &[&x], &[]).unwrap();
-    assert_eq!(floor.engines(), 3);
+    let baseline = baseline(&recorder, &[&x], &[]).unwrap();
+    assert_eq!(baseline.engines(), 3);
     let taken = sim.used_memory(0) - before;
     assert!((1 << 20..2 << 20).contains(&taken), "{taken}");
     assert_eq!(sim.calls("nvinfer.IRuntime.deserializeCudaEngine"), loaded);
-    drop((floor, method, watched, driver));
+    drop((baseline, method, recorder, driver));
     sim.assert_clean();
 }
 
@@ -162,12 +169,12 @@ fn loading_is_what_tensorrt_does_for_each_engine_and_each_context() {
     for model in [affine(), streamed] {
         let sim = Sim::session(Config::seeded(0));
         let driver = open();
-        let (watched, mut method) = watch(&model, &driver).unwrap();
+        let (recorder, mut method) = record(&model, &driver).unwrap();
         let x = numbers(1, &[8, 8]);
         for _ in 0..2 {
             call(&mut method, &[&x]).unwrap();
         }
-        let floor = floor(&watched, &[&x], &[]).unwrap();
+        let baseline = baseline(&recorder, &[&x], &[]).unwrap();
         let counts = || {
             let counts = sim.call_counts();
             [
@@ -183,10 +190,10 @@ fn loading_is_what_tensorrt_does_for_each_engine_and_each_context() {
             })
         };
         let before = counts();
-        assert_eq!(floor.measure_loading(3).unwrap().len(), 3);
+        assert_eq!(baseline.measure_loading(3).unwrap().len(), 3);
         // One engine, which is called twice.
         assert_eq!(counts(), [before[0] + 3, before[1] + 6, before[2]]);
-        drop((floor, method, watched, driver));
+        drop((baseline, method, recorder, driver));
         sim.assert_clean();
     }
 }
@@ -202,17 +209,17 @@ fn what_an_engine_gives_is_where_the_next_one_takes_it() {
         .profile(ProfileSpec::new())
         .affine("y", &[(3.0, "x")], 1.0);
     let model = Model::new(engine, &[input("x", &sizes), output("y", &sizes)]);
-    let (watched, mut method) = watch(&model, &driver).unwrap();
+    let (recorder, mut method) = record(&model, &driver).unwrap();
     let x = numbers(1, &[64, 1024]);
     call(&mut method, &[&x]).unwrap();
     let y = Tensor::from_slice(&tripled(&x), &[64, 1024]).unwrap();
     let outputs = call(&mut method, &[&y]).unwrap();
     let before = sim.used_memory(0);
-    let floor = floor(&watched, &[&x], &outputs).unwrap();
+    let baseline = baseline(&recorder, &[&x], &outputs).unwrap();
     // The input, what is between the two, and the output.
     let taken = sim.used_memory(0) - before;
     assert!((3 << 18..4 << 18).contains(&taken), "{taken}");
-    drop((floor, method, watched, driver));
+    drop((baseline, method, recorder, driver));
     sim.assert_clean();
 }
 
@@ -226,19 +233,19 @@ fn the_profile_is_the_one_that_the_method_has_used() {
         profile.scratch(scratch)
     };
     model.engine.profiles = vec![profile(4, 1 << 12), profile(64, 1 << 22)];
-    let (watched, mut method) = watch(&model, &driver).unwrap();
+    let (recorder, mut method) = record(&model, &driver).unwrap();
     // The last time, both would do, and the method stays with the one that it has.
     for (rows, scratch) in [(4, 1u64 << 12), (5, 1 << 22), (4, 1 << 22)] {
         let x = numbers(1, &[rows, 8]);
         let outputs = call(&mut method, &[&x]).unwrap();
         let before = sim.used_memory(0);
-        let mut floor = floor(&watched, &[&x], &outputs).unwrap();
+        let mut baseline = baseline(&recorder, &[&x], &outputs).unwrap();
         let taken = sim.used_memory(0) - before;
         assert!((scratch..scratch + (1 << 12)).contains(&taken), "{taken}");
-        floor.measure(Around::Pinned, 0, 2).unwrap();
-        assert_eq!(floor.outputs().unwrap(), outputs);
+        baseline.measure(Variant::Pinned, 0, 2).unwrap();
+        assert_eq!(baseline.outputs().unwrap(), outputs);
     }
-    drop((method, watched, driver));
+    drop((method, recorder, driver));
     sim.assert_clean();
 }
 
@@ -246,16 +253,16 @@ fn the_profile_is_the_one_that_the_method_has_used() {
 fn updates_in_place_go_on_from_call_to_call_and_leave_the_methods_input() {
     on_every_machine(20, |driver| {
         let (model, x, total) = in_place();
-        let (watched, mut method) = watch(&model, driver).unwrap();
+        let (recorder, mut method) = record(&model, driver).unwrap();
         let outputs = call(&mut method, &[&x, &total]).unwrap();
-        let mut floor = floor(&watched, &[&x, &total], &outputs).unwrap();
-        floor.measure(Around::Pinned, 0, 3).unwrap();
+        let mut baseline = baseline(&recorder, &[&x, &total], &outputs).unwrap();
+        baseline.measure(Variant::Pinned, 0, 3).unwrap();
         let expected: Vec<u8> = (0..64)
             .flat_map(|i| (10.0f32 + 4.0 * i as f32).to_ne_bytes())
             .collect();
-        assert_eq!(floor.outputs().unwrap(), [expected]);
-        for around in ALL {
-            floor.measure(around, 1, 2).unwrap();
+        assert_eq!(baseline.outputs().unwrap(), [expected]);
+        for variant in ALL {
+            baseline.measure(variant, 1, 2).unwrap();
         }
     });
 }
@@ -306,59 +313,59 @@ fn values_on_the_host_and_sizes_that_depend_on_data_are_measured_too() {
     ];
     let model = Model::new(engine, &ios);
     on_every_machine(20, |driver| {
-        let (watched, mut method) = watch(&model, driver).unwrap();
+        let (recorder, mut method) = record(&model, driver).unwrap();
         let (x, one) = (numbers(-2, &[64]), numbers(1, &[1]));
         let n = Tensor::from_slice(&[5i64], &[1]).unwrap();
         let outputs = call(&mut method, &[&x, &one, &n]).unwrap();
         assert_eq!(outputs[0].len(), 20);
-        let mut floor = floor(&watched, &[&x, &one, &n], &outputs).unwrap();
-        for around in [Around::Nothing, Around::Pinned, Around::Pageable] {
-            assert_eq!(floor.measure(around, 1, 3).unwrap().len(), 3);
-            assert_eq!(floor.outputs().unwrap(), outputs);
+        let mut baseline = baseline(&recorder, &[&x, &one, &n], &outputs).unwrap();
+        for variant in [Variant::Nothing, Variant::Pinned, Variant::Pageable] {
+            assert_eq!(baseline.measure(variant, 1, 3).unwrap().len(), 3);
+            assert_eq!(baseline.outputs().unwrap(), outputs);
         }
     });
 }
 
 #[test]
-fn an_engine_that_cannot_be_recorded_says_so_and_is_measured_without_a_graph() {
+fn an_engine_that_cannot_be_captured_says_so_and_is_measured_without_a_graph() {
     on_every_machine(5, |driver| {
         let mut model = affine();
         model.engine.streamable = 4096;
         model.compile_specs = vec![("weight_streaming_budget", b"0".to_vec())];
-        let (watched, mut method) = watch(&model, driver).unwrap();
+        let (recorder, mut method) = record(&model, driver).unwrap();
         let x = numbers(1, &[8, 8]);
         let outputs = call(&mut method, &[&x]).unwrap();
-        let mut floor = floor(&watched, &[&x], &outputs).unwrap();
+        let mut baseline = baseline(&recorder, &[&x], &outputs).unwrap();
         for _ in 0..2 {
-            assert!(floor.measure(Around::PinnedGraph, 1, 2).is_err());
-            assert_eq!(floor.measure(Around::Pinned, 1, 2).unwrap().len(), 2);
-            assert_eq!(floor.outputs().unwrap(), outputs);
+            assert!(baseline.measure(Variant::PinnedGraph, 1, 2).is_err());
+            assert_eq!(baseline.measure(Variant::Pinned, 1, 2).unwrap().len(), 2);
+            assert_eq!(baseline.outputs().unwrap(), outputs);
         }
     });
 }
 
 #[test]
-fn without_engines_there_is_no_floor_and_a_wrong_payload_is_refused() {
+fn without_engines_there_is_no_baseline_and_a_wrong_payload_is_refused() {
     on_every_machine(1, |driver| {
-        let (watched, mut method) = watch(&affine(), driver).unwrap();
-        let refused = || watched.floor(&[], &[]).err().unwrap();
+        let (recorder, mut method) = record(&affine(), driver).unwrap();
+        let refused = || recorder.baseline(&[], &[]).err().unwrap();
         assert_eq!(refused().kind(), ErrorKind::InvalidInput);
         assert!(refused().to_string().contains("no engine of TensorRT"));
-        // What was seen is taken.
+        // The recorded calls are taken.
         let x = numbers(1, &[8, 8]);
         call(&mut method, &[&x]).unwrap();
-        drop(floor(&watched, &[&x], &[]).unwrap());
+        drop(baseline(&recorder, &[&x], &[]).unwrap());
         refused();
 
         let mut model = affine();
         model.engine = model.engine.output_like("z", "x");
-        let error = watch(&model, driver).err().unwrap();
+        let error = record(&model, driver).err().unwrap();
         assert!(error.to_string().contains('z'), "{error}");
     });
 }
 
 #[test]
-fn whatever_call_fails_the_floor_goes_in_order_and_measures_again() {
+fn whatever_call_fails_the_baseline_goes_in_order_and_measures_again() {
     let (in_place, x, total) = in_place();
     let y = numbers(2, &[5, 8]);
     // What TensorRT copies for a profile that is not the first is on the stream.
@@ -373,19 +380,19 @@ fn whatever_call_fails_the_floor_goes_in_order_and_measures_again() {
         let sim = Sim::session(Config::seeded(0));
         let scenario = |_: &Sim| -> Result<()> {
             let driver = Driver::open(Some(Sim::path()))?;
-            let (watched, mut method) = watch(&model, &driver)?;
+            let (recorder, mut method) = record(&model, &driver)?;
             let outputs = call(&mut method, &inputs)?;
             drop(method);
-            let mut floor = floor(&watched, &inputs, &outputs)?;
-            let mut failed = floor.measure_loading(1).map(drop);
-            for around in ALL {
-                match floor.measure(around, 1, 2) {
+            let mut baseline = baseline(&recorder, &inputs, &outputs)?;
+            let mut failed = baseline.measure_loading(1).map(drop);
+            for variant in ALL {
+                match baseline.measure(variant, 1, 2) {
                     Ok(times) => assert_eq!(times.len(), 2),
                     Err(error) => {
                         // Nothing of it still writes there.
-                        floor.outputs()?;
+                        baseline.outputs()?;
                         // One call fails, at most.
-                        let times = floor.measure(around, 1, 2);
+                        let times = baseline.measure(variant, 1, 2);
                         assert!(times.is_ok(), "{error}, and then {times:?}");
                         failed = Err(error);
                     }
