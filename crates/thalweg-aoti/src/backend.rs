@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, Once};
 
-use thalweg_core::{Backend, BackendOptions, Delegate, DelegateSpec, Result, bail, ensure};
+use thalweg_core::{Backend, BackendOptions, LoadedDelegate, DelegateSpec, Result, bail, ensure};
 use thalweg_cuda::Driver;
 
 use crate::NAME;
@@ -82,7 +82,7 @@ impl Backend for CudaBackend {
         let method = spec.compile_spec("method_name");
         let method = method.and_then(|name| std::str::from_utf8(name).ok());
         let payload = Payload::parse(spec.payload(), method)?;
-        let Some(bytes) = spec.shared_named_data(&payload.library) else {
+        let Some(bytes) = spec.named_data(&payload.library) else {
             bail!(
                 MissingData,
                 "the program has no data `{}`, which would be the delegate's compiled library",
@@ -98,7 +98,7 @@ impl Backend for CudaBackend {
         })?;
         let _span = spec.tracer().span("load constants");
         let model = Model::load(library, &payload, spec, &self.0.storages)?;
-        Ok(Arc::new(LibraryDelegate::new(model)))
+        Ok(Arc::new(LibraryDelegate::new(model)).into())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use thalweg_core::{Payload as Bytes, Result};
+use thalweg_core::{SharedBytes, Result};
 use thalweg_cuda::{Driver, Stream};
 
 use crate::abi::{ContainerFunctions, Modules, Session, load};
@@ -18,7 +18,7 @@ pub(crate) struct CompiledLibrary {
     pub(crate) unwatched: Option<String>,
     modules: Modules,
     /// The bytes that the library was loaded from. Kept, since their address identifies it.
-    _bytes: Bytes,
+    _bytes: SharedBytes,
     /// Dropped last: the functions point into it.
     _library: Library,
 }
@@ -29,7 +29,7 @@ impl CompiledLibrary {
     /// # Errors
     /// If it is damaged, or imports missing symbols.
     pub(crate) fn load(
-        bytes: Bytes,
+        bytes: SharedBytes,
         resources: Arc<DeviceResources>,
         system: &System,
         driver: &Driver,

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use thalweg_core::{Delegate, DelegateInstance, Result};
-use thalweg_runtime::{State};
+use thalweg_core::{StateBuffers, Delegate, DelegateInstance, Result};
 
 use crate::instance::Instance;
 use crate::model::Model;

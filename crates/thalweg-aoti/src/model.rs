@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use thalweg_core::{DelegateSpec, Result};
-use thalweg_runtime::{State};
+use thalweg_core::{StateBuffers, DelegateSpec, Result};
 use thalweg_cuda::{Event, Stream};
 
 use crate::abi::{ConstantInfo, UserManagedConstants};

@@ -94,7 +94,7 @@ impl Workspaces {
         stream: impl FnOnce() -> Stream,
     ) -> Result<()> {
         match self.calls.take(call) {
-            Some(lease) if is_over || omitted(Rule::HandOnWorkspace) => {
+            Some(lease) if is_over || disabled(Rule::HandOnWorkspace) => {
                 lease.end_over();
                 Ok(())
             }

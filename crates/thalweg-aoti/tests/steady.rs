@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use thalweg_aoti::{CudaBackend, NAME};
+use thalweg_core::Tensor;
 use thalweg_core::{DeviceId, DeviceKind, KernelRegistry};
-use thalweg_runtime::{GraphUse, LoadOptions, Method};
-use thalweg_core::{Tensor};
-use thalweg_runtime::{RunOptions, Runtime};
 use thalweg_cuda::Driver;
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
+use thalweg_runtime::{GraphUse, LoadOptions, Method};
+use thalweg_runtime::{RunOptions, Runtime};
 use thalweg_simgpu::{Config, Sim};
 use thalweg_testing::{CountingAllocator, sample};
 

@@ -7,10 +7,12 @@
 #![deny(unsafe_code)]
 
 mod baseline;
+mod call_graph;
 mod recorded;
 mod recorder;
 mod sequence;
 mod unchecked;
 
 pub use baseline::{Baseline, Variant};
+pub use call_graph::CallGraph;
 pub use recorder::Recorder;

@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use thalweg_core::{
-    Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Device as _, Result, State,
-    bail, ensure,
+    Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Device as _, Result, bail,
+    ensure,
 };
+use thalweg_runtime::State;
 use thalweg_tensorrt::TensorRt;
 use thalweg_tensorrt::direct::{DirectEngine, DirectInstance, TensorValue};
 
@@ -56,7 +57,7 @@ impl Recorder {
 }
 
 impl Backend for Recorder {
-    fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
+    fn load(&self, spec: &DelegateSpec<'_>) -> Result<LoadedDelegate> {
         Ok(Arc::new(RecordingDelegate {
             engine: DirectEngine::load(&self.tensorrt, spec)?,
             calls: self.calls.clone(),
@@ -71,7 +72,7 @@ struct RecordingDelegate {
 }
 
 impl Delegate for RecordingDelegate {
-    fn instance(&self, _: &State) -> Result<Box<dyn DelegateInstance>> {
+    fn instance(&self, _: &dyn StateBuffers) -> Result<Box<dyn DelegateInstance>> {
         Ok(Box::new(RecordingInstance {
             instance: self.engine.instance()?,
             engine: self.engine.clone(),

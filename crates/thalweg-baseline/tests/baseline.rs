@@ -5,9 +5,10 @@
 mod models;
 
 use thalweg_baseline::{Baseline, Recorder, Variant};
-use thalweg_core::{ErrorKind, LoadOptions, Method, Result, Tensor};
+use thalweg_core::{ErrorKind, Result, Tensor};
 use thalweg_cuda::Driver;
 use thalweg_format::ScalarType;
+use thalweg_runtime::{LoadOptions, Method};
 use thalweg_simgpu::nvinfer::{Compute, DType, Dim, EngineSpec, ProfileSpec};
 use thalweg_simgpu::{Config, Sim, WorkKind};
 

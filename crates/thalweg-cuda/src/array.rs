@@ -4,7 +4,7 @@ use thalweg_core::{DType, Result, Tensor, TensorView, bail, ensure};
 
 use crate::buffer::DeviceBuffer;
 use crate::device::Device;
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 use crate::stream::Stream;
 
 /// A tensor in the memory of a device, as an input of programs
@@ -92,7 +92,7 @@ impl DeviceArray {
 
 impl Drop for DeviceArray {
     fn drop(&mut self) {
-        let over = omitted(Rule::FreeArrayAfterUse)
+        let over = disabled(Rule::FreeArrayAfterUse)
             || self.device.synchronize().is_ok()
             // What fails once may work the second time. Nothing runs in a lost context.
             || self.device.synchronize().is_ok()

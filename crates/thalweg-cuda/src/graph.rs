@@ -6,7 +6,7 @@ use thalweg_core::{Result, bail, ensure};
 
 use crate::captured::Parts;
 use crate::handle::{ExecHandle, GraphHandle, StreamHandle, Updated};
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 use crate::order::{Access, Operand, Uses};
 use crate::stream::Stream;
 use crate::work::Work;
@@ -84,7 +84,7 @@ impl GraphExec {
             "a graph is launched within a capture"
         );
         let parts = self.0.lock().parts.clone();
-        if !omitted(Rule::LaunchInTurn) {
+        if !disabled(Rule::LaunchInTurn) {
             for (operand, access) in &parts.operands {
                 work.touch_any(operand, *access)?;
             }
@@ -172,7 +172,7 @@ impl Drop for Launchable {
         let Some(handle) = inner.handle.take() else {
             return;
         };
-        let over = omitted(Rule::DropAfterLaunch)
+        let over = disabled(Rule::DropAfterLaunch)
             || matches!(self.uses.wait_until_over(), Ok(true))
             || matches!(self.uses.wait_until_over(), Ok(true))
             || handle.context().lost().is_some();

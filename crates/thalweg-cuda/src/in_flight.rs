@@ -6,7 +6,7 @@ use thalweg_core::{Error, Result};
 
 use crate::event::Event;
 use crate::handle::{Context, EventHandle};
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 use crate::stream::Stream;
 
 /// Work in flight, with what must stay until it is complete.
@@ -134,7 +134,7 @@ impl<T> Drop for InFlight<T> {
         if (self.value.is_none() || !std::mem::needs_drop::<T>()) && self.kept.is_empty() {
             return;
         }
-        let over = omitted(Rule::DropAfterWork)
+        let over = disabled(Rule::DropAfterWork)
             || event.synchronize().is_ok()
             // What fails once may work the second time. Nothing runs in a lost context.
             || event.synchronize().is_ok()

@@ -53,7 +53,7 @@ mod memory;
     unreachable_pub,
     reason = "public for tests, where there is the switch"
 )]
-mod omit;
+mod mutation;
 mod order;
 mod partition;
 mod pointer;
@@ -74,14 +74,13 @@ pub use graph::{Graph, GraphExec};
 pub use handle::Launch;
 pub use in_flight::InFlight;
 pub use kernel::{Argument, Kernel, Module};
-#[cfg(any(test, feature = "omissions"))]
+#[cfg(any(test, feature = "mutations"))]
 #[doc(hidden)]
-pub use omit::{Omission, Rule, omit};
+pub use mutation::{Mutation, Rule, disable};
 pub use order::Tenant;
 pub use partition::Partition;
 pub use pointer::MemoryKind;
 pub use pool::{CallLeases, Lease, Limit, Pool, PoolObserver, PoolStatistics, Request};
-pub use program::CallGraph;
 pub use stream::{CaptureStatus, Stream};
 #[doc(hidden)]
 pub use sys::library;

@@ -14,7 +14,7 @@ use std::thread::ThreadId;
 use thalweg_core::{Result, bail};
 
 use crate::handle::{EventHandle, StreamId};
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 
 /// The access of a use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Uses {
             }),
         }
         let mut wait_for = |mark: &Mark, rule| {
-            if mark.stream != stream && !omitted(rule) {
+            if mark.stream != stream && !disabled(rule) {
                 wait(&mark.event);
             }
         };
@@ -280,7 +280,7 @@ impl Uses {
         } else {
             Rule::HostReadAfterDevice
         };
-        if !omitted(rule) {
+        if !disabled(rule) {
             for mark in &ends {
                 // On an error the hold is dropped, and with it what was taken.
                 mark.event.synchronize()?;

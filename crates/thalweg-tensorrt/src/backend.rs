@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use thalweg_core::{Backend, Delegate, DelegateSpec, Result, bail, ensure};
+use thalweg_core::{Backend, DelegateSpec, LoadedDelegate, Result, bail, ensure};
 use thalweg_cuda::{Attempt, Device, Driver, Limit};
 
 use crate::abi::{Library, Runtime};
@@ -10,7 +10,7 @@ use crate::cache::EngineCache;
 use crate::container::{Container, Metadata};
 use crate::contexts::ContextOptions;
 use crate::delegate::EngineDelegate;
-use crate::find::{self, Attempt};
+use crate::find::{self, FoundLibrary};
 use crate::loaded::LoadedEngine;
 use crate::options::Options;
 use crate::scratch::{ScratchStatistics, SharedScratch, sharing};
@@ -26,7 +26,7 @@ pub const NAME: &str = "TensorRTBackend";
 /// | key | value | meaning |
 /// |---|---|---|
 /// | `weight_streaming_budget` | number or digits | the bytes of weights that may be on the device, for engines with weight streaming; by default the program's own budget, else the one that TensorRT recommends |
-/// | `use_shared_activation_scratch` | boolean | true if engines share the scratch of a device; by default [`LoadOptions::shared_scratch`](thalweg_core::LoadOptions::shared_scratch) |
+/// | `use_shared_activation_scratch` | boolean | true if engines share the scratch of a device; by default [`LoadOptions::shared_scratch`](thalweg_runtime::LoadOptions::shared_scratch) |
 /// | `single_context` | boolean | true if an instance has one context, which is switched from profile to profile, instead of one for each profile that it uses |
 /// | `shared_scratch_limit` | number or digits, or text such as `3 buffers` | the most bytes, or buffers, of shared scratch; engines share with those that have the same limit |
 #[derive(Clone)]
@@ -43,7 +43,7 @@ struct Installation {
     runtimes: Mutex<Vec<Arc<Runtime>>>,
     engines: EngineCache,
     /// Shared scratch, which lives as long as a delegate uses it.
-    pools: Mutex<Vec<Weak<Pool>>>,
+    pools: Mutex<Vec<Weak<SharedScratch>>>,
 }
 
 impl TensorRt {
@@ -70,7 +70,7 @@ impl TensorRt {
 
     /// Searches for TensorRT as [`TensorRt::find`] does. Returns what was found in each location, in the
     /// order of the search.
-    pub fn search(options: &Options) -> Vec<Attempt> {
+    pub fn search(options: &Options) -> Vec<Attempt<FoundLibrary>> {
         find::search(options).0
     }
 
@@ -138,11 +138,11 @@ impl TensorRt {
 }
 
 impl Backend for TensorRt {
-    fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
+    fn load(&self, spec: &DelegateSpec<'_>) -> Result<LoadedDelegate> {
         let (limit, options) = (sharing(spec)?, ContextOptions::of(spec)?);
         let loaded = self.load_shared(spec)?;
         let pool = limit.map(|limit| self.0.pool(loaded.device(), limit));
-        Ok(Arc::new(EngineDelegate::new(loaded, pool, options)))
+        Ok(Arc::new(EngineDelegate::new(loaded, pool, options)).into())
     }
 }
 
@@ -174,7 +174,7 @@ impl Installation {
     }
 
     /// The shared scratch of a device with a limit.
-    fn pool(&self, device: &Device, limit: Limit) -> Arc<Pool> {
+    fn pool(&self, device: &Device, limit: Limit) -> Arc<SharedScratch> {
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         pools.retain(|pool| pool.strong_count() > 0);
         let mut living = pools.iter().filter_map(Weak::upgrade);
@@ -187,7 +187,7 @@ impl Installation {
     }
 
     /// The shared scratch that delegates use now.
-    fn living_pools(&self) -> Vec<Arc<Pool>> {
+    fn living_pools(&self) -> Vec<Arc<SharedScratch>> {
         let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         pools.iter().filter_map(Weak::upgrade).collect()
     }

@@ -40,7 +40,7 @@ mod log;
     unreachable_pub,
     reason = "public for tests, where there is the switch"
 )]
-mod omit;
+mod mutation;
 mod options;
 mod profile;
 mod scratch;
@@ -51,10 +51,10 @@ pub use backend::{NAME, TensorRt};
 pub use container::{Alias, AliasKind, Binding, Container, Metadata};
 pub use contexts::SINGLE_CONTEXT;
 pub use describe::{ContainerInfo, EngineInfo, InputRange, ProfileInfo, TensorInfo};
-pub use find::{Attempt, HOW_TO_GET, Outcome, Place};
-#[cfg(any(test, feature = "omissions"))]
+pub use find::{FoundLibrary, HOW_TO_GET};
+#[cfg(any(test, feature = "mutations"))]
 #[doc(hidden)]
-pub use omit::{Omission, Rule, omit};
+pub use mutation::{Mutation, Rule, disable};
 pub use options::Options;
 pub use scratch::{SHARED_SCRATCH, SHARED_SCRATCH_LIMIT, ScratchStatistics};
 pub use version::{Flavor, Version};

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
-use thalweg_core::{DType, Error, ErrorKind, Payload, Result, bail, ensure};
+use thalweg_core::{DType, Error, ErrorKind, SharedBytes, Result, bail, ensure};
 use thalweg_cuda::Device;
 
 use crate::abi::{Engine, Runtime, Selector, Shape, TensorLocation};
@@ -27,7 +27,7 @@ pub(crate) struct LoadedEngine {
     pub(crate) profiles: Vec<OptimizationProfile>,
     pub(crate) weights: WeightStreaming,
     /// The container of the engine. While it lives, no other payload has its address.
-    pub(crate) payload: Option<Payload>,
+    pub(crate) payload: Option<SharedBytes>,
 }
 
 /// A binding: an input or output tensor, as the engine has it.

@@ -8,8 +8,9 @@ mod models;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use thalweg_core::{LoadOptions, Profile, RunOptions, Tensor};
+use thalweg_core::Tensor;
 use thalweg_cuda::Stream;
+use thalweg_runtime::{LoadOptions, Profile, RunOptions};
 use thalweg_simgpu::{Config, Sim};
 use thalweg_tensorrt::{NAME, SHARED_SCRATCH_LIMIT};
 

@@ -3,8 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use thalweg_core::{Payload as Bytes, Result, DelegateBuffer, bail, ensure};
-use thalweg_runtime::{State};
+use thalweg_core::{StateBuffers, DelegateBuffer, SharedBytes, Result, bail, ensure};
 use thalweg_cuda::{DeviceBuffer, Event, Stream};
 
 use super::blob::BlobConstants;
@@ -26,7 +25,7 @@ pub(crate) struct ModelBuffer {
 /// The initial value of a buffer.
 pub(super) enum InitialValue {
     /// Data of the program.
-    Bytes(Bytes),
+    Bytes(SharedBytes),
     /// Memory of the container that has loaded a blob.
     Blob {
         from: Arc<Storage>,
@@ -40,7 +39,7 @@ impl ModelBuffer {
     /// # Errors
     /// If the state has a buffer of that name that differs in size, location or initial value.
     pub(super) fn of_state(
-        state: &State,
+        state: &dyn StateBuffers,
         name: &str,
         initial: InitialValue,
         location: Location,
@@ -48,7 +47,7 @@ impl ModelBuffer {
     ) -> Result<Arc<Self>> {
         let bytes = initial.len();
         let mut initial = Some(initial);
-        let found = state.delegate_buffer(name, || match initial.take() {
+        let found = state.get_or_create(name, &mut || match initial.take() {
             Some(initial) => Ok(Arc::new(Self::new(initial, location, resources)?)),
             None => bail!(Internal, "a buffer is made twice"),
         })?;

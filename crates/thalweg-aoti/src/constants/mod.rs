@@ -8,8 +8,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use thalweg_core::{DelegateSpec, Payload as Bytes, Result, bail, ensure};
-use thalweg_runtime::{State};
+use thalweg_core::{StateBuffers, DelegateSpec, SharedBytes, Result, bail, ensure};
 use thalweg_cuda::Event;
 
 use self::blob::BlobConstants;
@@ -34,7 +33,7 @@ pub(crate) enum ConstantSource {
 /// A constant of the program.
 pub(crate) struct NamedConstant {
     constant: Constant,
-    bytes: Bytes,
+    bytes: SharedBytes,
     /// The loaded storage; `None` if the constant belongs to a state, or the library does not use it.
     storage: Option<Arc<ConstantStorage>>,
 }
@@ -80,7 +79,7 @@ impl ConstantSource {
     ) -> Result<Self> {
         let mut by_name = HashMap::new();
         for constant in named {
-            let Some(bytes) = spec.shared_named_data(&constant.storage) else {
+            let Some(bytes) = spec.named_data(&constant.storage) else {
                 bail!(
                     MissingData,
                     "there is no data `{}`, which the constant `{}` is in; it belongs to a data file \
@@ -133,7 +132,7 @@ impl ConstantSource {
         if count == 0 {
             return Ok(Self::Empty);
         }
-        let Some(blob) = spec.shared_named_data(key) else {
+        let Some(blob) = spec.named_data(key) else {
             bail!(
                 MissingData,
                 "there is no data `{key}`, which would be the {count} constants of the compiled \
@@ -151,7 +150,7 @@ impl ConstantSource {
     pub(crate) fn of_instance(
         &self,
         constants: &[ConstantInfo],
-        state: &State,
+        state: &dyn StateBuffers,
         resources: &Arc<DeviceResources>,
     ) -> Result<InstanceConstants> {
         let mut of_instance = InstanceConstants::default();
@@ -182,7 +181,7 @@ impl InstanceConstants {
         &mut self,
         info: &ConstantInfo,
         named: &NamedConstant,
-        state: &State,
+        state: &dyn StateBuffers,
         resources: &Arc<DeviceResources>,
     ) -> Result<()> {
         let constant = &named.constant;
@@ -214,7 +213,7 @@ impl InstanceConstants {
         info: &ConstantInfo,
         tensor: &Tensor,
         blob: &Arc<BlobConstants>,
-        state: &State,
+        state: &dyn StateBuffers,
         resources: &Arc<DeviceResources>,
     ) -> Result<()> {
         let mut tensor = tensor.clone();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use thalweg_core::{Payload as Bytes, Result};
+use thalweg_core::{SharedBytes, Result};
 use thalweg_cuda::{DeviceBuffer, Event, Stream};
 
 use crate::abi::{Location, Storage};
@@ -22,7 +22,7 @@ pub(crate) struct ConstantStorage {
     /// The buffer that owns the memory on the device.
     _buffer: Option<DeviceBuffer>,
     /// The bytes that it was loaded from. Kept, since their address identifies it.
-    _bytes: Bytes,
+    _bytes: SharedBytes,
 }
 
 impl ConstantStorages {
@@ -30,7 +30,7 @@ impl ConstantStorages {
     /// may be in progress when this returns.
     pub(super) fn get(
         &self,
-        bytes: &Bytes,
+        bytes: &SharedBytes,
         on_device: bool,
         resources: &DeviceResources,
     ) -> Result<Arc<ConstantStorage>> {
@@ -42,7 +42,7 @@ impl ConstantStorages {
 }
 
 impl ConstantStorage {
-    fn new(bytes: Bytes, on_device: bool, resources: &DeviceResources) -> Result<Self> {
+    fn new(bytes: SharedBytes, on_device: bool, resources: &DeviceResources) -> Result<Self> {
         if !on_device {
             return Ok(Self {
                 storage: Arc::new(Storage::copied(&bytes)?),

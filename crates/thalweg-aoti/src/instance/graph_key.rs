@@ -53,7 +53,10 @@ impl EncodedRun {
 
     /// The words that a graph key stands for.
     pub(super) fn key(&self) -> &[u64] {
-        match (disabled(Rule::StampAddresses), disabled(Rule::StampWorkspace)) {
+        match (
+            disabled(Rule::StampAddresses),
+            disabled(Rule::StampWorkspace),
+        ) {
             (false, false) => &self.words[..],
             (true, _) => &self.words[..1],
             (false, true) => &self.words[..self.words.len() - 1],

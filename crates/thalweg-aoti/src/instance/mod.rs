@@ -10,9 +10,8 @@ mod records;
 
 use std::sync::Arc;
 
-use thalweg_core::{Call, CallEnd, DelegateInstance, Device as _, ErrorKind, Result};
+use thalweg_core::{StateBuffers, Call, CallEnd, DelegateInstance, Device as _, ErrorKind, Result};
 use thalweg_core::{GraphKey, StreamHandle, bail};
-use thalweg_runtime::{State};
 use thalweg_cuda::Stream;
 
 use self::graph_key::{EncodedRun, GraphKeys};
@@ -40,7 +39,7 @@ pub(crate) struct Instance {
 
 impl Instance {
     /// An instance with the mutable buffers of a state.
-    pub(crate) fn new(model: Arc<Model>, state: &State) -> Result<Self> {
+    pub(crate) fn new(model: Arc<Model>, state: &dyn StateBuffers) -> Result<Self> {
         Ok(Self {
             own: Some(model.instance(state)?),
             records: RunRecords::default(),
@@ -99,7 +98,7 @@ impl DelegateInstance for Instance {
         match end.stream(id) {
             Some(stream) => {
                 let stream = || borrow_stream(&resources.device, stream);
-                resources.workspaces.end(call, end.is_over(id), stream)
+                resources.workspaces.end(call, end.is_idle(id), stream)
             }
             None => Ok(()),
         }

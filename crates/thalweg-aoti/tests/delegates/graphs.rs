@@ -1,8 +1,8 @@
 //! Delegates in graphs.
 
 use thalweg_core::{Device as _, Output, StreamHandle};
-use thalweg_runtime::{GraphUse};
 use thalweg_cuda::{Capture, DeviceArray, Stream};
+use thalweg_runtime::GraphUse;
 
 use super::*;
 

@@ -14,10 +14,10 @@ use thalweg_aoti::{CudaBackend, NAME};
 use thalweg_aoti_sample::{COUNT, KEEPS, MAGIC, NO_KERNEL, Recipe, TWICE};
 use thalweg_aoti_sample::{UNSUPPORTED, VARIES, WAITS, WEIGHT};
 use thalweg_core::{DeviceId, DeviceKind, KernelRegistry, Result, Tensor};
-use thalweg_runtime::{LoadOptions, Method, Program, RunOptions, Runtime};
 use thalweg_cuda::Driver;
 use thalweg_format::{DelegateData, ShapeDynamism};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
+use thalweg_runtime::{LoadOptions, Method, Program, RunOptions, Runtime};
 use thalweg_simgpu::{Config, Sim};
 use thalweg_testing::sample::{library, named_payload, session};
 

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use thalweg_aoti::{Rule, disable};
-use thalweg_runtime::GraphUse;
 use thalweg_cuda::{DeviceArray, Stream};
+use thalweg_runtime::GraphUse;
 
 use super::*;
 

@@ -2,8 +2,8 @@
 
 use thalweg_simgpu::WorkKind;
 
-use thalweg_runtime::{MethodOptions, State};
 use thalweg_cuda::Stream;
+use thalweg_runtime::{MethodOptions, State};
 
 use super::*;
 

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use thalweg_aoti::{CudaBackend, NAME};
 use thalweg_core::{DType, KernelRegistry, Result, Tensor};
-use thalweg_runtime::{LoadOptions, Method, Program, Runtime};
 use thalweg_cuda::Driver;
+use thalweg_runtime::{LoadOptions, Method, Program, Runtime};
 use thalweg_simgpu::{Config, Sim};
 
 /// A program of a folder.

@@ -1,7 +1,7 @@
 //! The order of the work that libraries enqueue, and host waits.
 
-use thalweg_runtime::{GraphUse, RunOptions};
 use thalweg_cuda::{DeviceArray, Stream};
+use thalweg_runtime::{GraphUse, RunOptions};
 use thalweg_simgpu::{Done, WorkKind};
 
 use super::*;

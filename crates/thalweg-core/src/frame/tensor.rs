@@ -138,12 +138,6 @@ impl TensorSlot {
         (self.storage, self.offset, self.capacity) = self.home;
     }
 
-    /// True if an instruction may make it a view of another tensor.
-    #[inline]
-    pub(crate) fn may_move(&self) -> bool {
-        self.may_move
-    }
-
     /// The planned location, if the tensor may be elsewhere.
     pub(super) fn planned_if_movable(&self) -> Option<(StorageId, usize, usize)> {
         self.may_move.then_some(self.home)

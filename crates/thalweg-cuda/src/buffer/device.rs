@@ -9,7 +9,7 @@ use super::range::part;
 use crate::event::Event;
 use crate::handle::{EventHandle, StreamId};
 use crate::memory::{DeviceBlock, DeviceMemory, Home};
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 use crate::order::{Mark, Operand, Uses};
 use crate::stream::{CaptureStatus, Stream};
 
@@ -149,7 +149,7 @@ pub(crate) fn allocate(stream: &Stream, len: usize) -> Result<(DeviceMemory, Use
     let captured = stream.capture_status()? != CaptureStatus::None;
     let memory = DeviceMemory::allocate(stream.handle(), len, !captured)?;
     let uses = Uses::new();
-    if memory.is_ordered() && !omitted(Rule::UseAfterAllocation) {
+    if memory.is_ordered() && !disabled(Rule::UseAfterAllocation) {
         let recorded = EventHandle::new(stream.context(), false)
             .and_then(|event| event.record(stream.handle()).map(|()| event));
         match recorded {

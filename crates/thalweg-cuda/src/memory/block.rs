@@ -7,7 +7,7 @@ use thalweg_core::Result;
 use super::device::DeviceMemory;
 use super::pinned::PinnedMemory;
 use crate::handle::Context;
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 use crate::order::{Operand, Uses};
 
 /// Device memory with its uses. When it is dropped, the memory goes home, or is freed after its last use.
@@ -139,7 +139,7 @@ impl Drop for PinnedBlock {
             return;
         };
         // What fails once may work the second time.
-        let over = omitted(Rule::FreePinnedAfterUse)
+        let over = disabled(Rule::FreePinnedAfterUse)
             || matches!(self.uses.wait_until_over(), Ok(true))
             || matches!(self.uses.wait_until_over(), Ok(true))
             || memory.context().lost().is_some();

@@ -7,7 +7,7 @@ use cudarc::driver::sys::CUdeviceptr;
 use thalweg_core::{Error, ErrorKind, Result};
 
 use crate::handle::{Context, EventHandle, RelaxedCapture, StreamHandle};
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 use crate::result;
 use crate::sys::Status;
 
@@ -103,7 +103,7 @@ impl DeviceMemory {
             return;
         }
         let mut done = true;
-        if !omitted(Rule::FreeAfterUse) {
+        if !disabled(Rule::FreeAfterUse) {
             // What fails once may work the second time; if not, the memory may be in use.
             for event in events {
                 done &= event.synchronize().or_else(|_| event.synchronize()).is_ok();
@@ -130,7 +130,7 @@ impl DeviceMemory {
     ) -> Result<()> {
         let waited = events
             .iter()
-            .filter(|_| !omitted(Rule::FreeAfterUse))
+            .filter(|_| !disabled(Rule::FreeAfterUse))
             .try_for_each(|event| event.wait_on(stream));
         match waited {
             Ok(()) => self.free_on(stream),
@@ -177,7 +177,7 @@ impl DeviceMemory {
 
     /// Makes the release stream wait for an event.
     fn released_after(&self, event: &EventHandle) -> bool {
-        if omitted(Rule::FreeAfterUse) {
+        if disabled(Rule::FreeAfterUse) {
             return true;
         }
         let context = &self.context;

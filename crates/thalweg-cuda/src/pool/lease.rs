@@ -14,7 +14,7 @@ use super::state::Loan;
 use crate::captured::CaptureState;
 use crate::handle::{EventHandle, StreamId};
 use crate::memory::{DeviceBlock, Home};
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 use crate::order::{Access, Mark, Operand, Place, Tenant, next_number};
 use crate::stream::{CaptureStatus, Stream};
 use crate::work::{drain, record, record_in};
@@ -200,7 +200,7 @@ impl Pool {
 
     /// Makes a stream wait for events.
     fn wait_for(&self, waits: Waits, stream: &Stream, is_captured: bool) -> Result<()> {
-        if omitted(Rule::LeaseWait) {
+        if disabled(Rule::LeaseWait) {
             return Ok(());
         }
         let mut events = waits.first.into_iter().chain(waits.more);
@@ -267,7 +267,7 @@ impl Lease {
             self.give_to_graph();
             return Ok(());
         }
-        if omitted(Rule::LeaseRecord) {
+        if disabled(Rule::LeaseRecord) {
             block.uses.close(self.number, None);
             self.put();
             return Ok(());
@@ -286,7 +286,7 @@ impl Lease {
                 Ok(())
             }
             Err(error) => {
-                if omitted(Rule::LeaseDrain) || drain(stream) {
+                if disabled(Rule::LeaseDrain) || drain(stream) {
                     self.end_over();
                     return Err(error);
                 }

@@ -13,7 +13,7 @@ use crate::buffer::allocate;
 use crate::device::Device;
 use crate::handle::StreamId;
 use crate::memory::{DeviceMemory, Home};
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 use crate::order::Uses;
 use crate::stream::{CaptureStatus, Stream};
 
@@ -298,7 +298,7 @@ impl Shelf {
 
     /// Puts a block back.
     pub(super) fn put(&self, block: Block, loan: Loan) {
-        let uses = match omitted(Rule::ReuseAfterUse) {
+        let uses = match disabled(Rule::ReuseAfterUse) {
             true => Uses::new(),
             false => block.uses,
         };

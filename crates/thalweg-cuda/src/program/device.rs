@@ -5,14 +5,14 @@ use std::fmt;
 use std::ptr;
 
 use thalweg_core::{
-    Device as ProgramDevice, DeviceAddress, DeviceGraph, DeviceId, DeviceKind,
-    DeviceMemory as ProgramMemory, DeviceTimer, Mark, PinnedMemory as ProgramPinnedMemory, Result,
+    Device as ProgramDevice, DeviceAddress, DeviceEvent, DeviceGraph, DeviceId, DeviceKind,
+    DeviceMemory as ProgramMemory, DeviceTimer, PinnedMemory as ProgramPinnedMemory, Result,
 };
 
 use super::copies::{copy, download, upload};
-use super::graph::Recorded;
+use super::event::{EventTimer, ProgramEvent};
+use super::graph::Captured;
 use super::memory::{Memory, Pinned};
-use super::order::{EventMark, EventTimer};
 use super::stream::stream;
 use crate::buffer::DeviceBuffer;
 use crate::capture::Capture;
@@ -60,13 +60,13 @@ impl ProgramDevice for Device {
         }))
     }
 
-    fn reaches(&self, memory: *const u8) -> Result<bool> {
+    fn is_pinned(&self, memory: *const u8) -> Result<bool> {
         let kind = self.memory_kind(memory.expose_provenance() as u64)?;
         Ok(kind != MemoryKind::Pageable)
     }
 
-    fn mark(&self) -> Result<Box<dyn Mark>> {
-        Ok(Box::new(EventMark {
+    fn event(&self) -> Result<Box<dyn DeviceEvent>> {
+        Ok(Box::new(ProgramEvent {
             context: self.context().clone(),
             event: EventHandle::new(self.context(), false)?,
         }))
@@ -78,35 +78,35 @@ impl ProgramDevice for Device {
         unsafe { stream(self.context(), handle) }.synchronize()
     }
 
-    fn records(&self) -> bool {
+    fn supports_graphs(&self) -> bool {
         true
     }
 
-    fn record(
+    fn capture(
         &self,
         handle: thalweg_core::StreamHandle,
-        ask: &mut dyn FnMut() -> Result<()>,
+        submit: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Option<Box<dyn DeviceGraph>>> {
         if matches!(handle.0, 0 | LEGACY) {
             // The driver does not capture it.
             return Ok(None);
         }
-        if self.is_recorded(handle)? {
+        if self.is_capturing(handle)? {
             return Ok(None);
         }
         // SAFETY: as for `synchronize`; it is not kept.
         let stream = unsafe { Stream::borrow(self, ptr::with_exposed_provenance_mut(handle.0)) };
         let capture = Capture::begin(&stream)?;
         // On an error the capture ends, and what it has goes.
-        ask()?;
+        submit()?;
         let graph = capture.end()?.instantiate()?;
-        Ok(Some(Box::new(Recorded {
+        Ok(Some(Box::new(Captured {
             device: self.clone(),
             graph,
         })))
     }
 
-    fn is_recorded(&self, handle: thalweg_core::StreamHandle) -> Result<bool> {
+    fn is_capturing(&self, handle: thalweg_core::StreamHandle) -> Result<bool> {
         if matches!(handle.0, 0 | LEGACY) {
             // The driver does not capture it.
             return Ok(false);
@@ -117,12 +117,12 @@ impl ProgramDevice for Device {
     }
 
     fn timer(&self, handle: thalweg_core::StreamHandle) -> Result<Option<Box<dyn DeviceTimer>>> {
-        // There, points would become a part of the graph, and have no times.
-        let free = !self.is_recorded(handle)?;
+        // In a capture, events would become a part of the graph, and have no times.
+        let free = !self.is_capturing(handle)?;
         Ok(free.then(|| -> Box<dyn DeviceTimer> {
             Box::new(EventTimer {
                 device: self.clone(),
-                points: Vec::new(),
+                events: Vec::new(),
             })
         }))
     }

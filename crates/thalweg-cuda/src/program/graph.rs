@@ -11,12 +11,12 @@ use crate::graph::GraphExec;
 use crate::stream::Stream;
 
 /// A graph of a program.
-pub(super) struct Recorded {
+pub(super) struct Captured {
     pub(super) device: Device,
     pub(super) graph: GraphExec,
 }
 
-impl DeviceGraph for Recorded {
+impl DeviceGraph for Captured {
     unsafe fn launch(&self, handle: thalweg_core::StreamHandle) -> Result<()> {
         // SAFETY: as for the device's `synchronize`.
         let bare = unsafe { stream(self.device.context(), handle) };

@@ -4,8 +4,8 @@
 use std::ptr;
 
 use thalweg_core::{
-    Device as _, DeviceAddress, DeviceInput, DeviceMemory as ProgramMemory,
-    PinnedMemory as ProgramPinnedMemory, Result, Use,
+    Access, Device as _, DeviceAddress, DeviceInput, DeviceMemory as ProgramMemory,
+    PinnedMemory as ProgramPinnedMemory, Result,
 };
 
 use crate::array::DeviceArray;
@@ -50,9 +50,9 @@ unsafe impl ProgramPinnedMemory for Pinned {
         self.len
     }
 
-    fn host_access(&self, offset: usize, len: usize, by_host: Use) {
+    fn host_access(&self, offset: usize, len: usize, access: Access) {
         if let Some(memory) = &self.memory {
-            memory.accessed(offset, len, by_host == Use::Write);
+            memory.accessed(offset, len, access == Access::Write);
         }
     }
 }

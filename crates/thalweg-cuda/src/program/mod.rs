@@ -3,12 +3,9 @@
 //! A program plans its own order: everything that a call does goes to one stream, and what it leaves in
 //! flight is known by one event.
 
-mod call_graph;
 mod copies;
 mod device;
+mod event;
 mod graph;
 mod memory;
-mod order;
 mod stream;
-
-pub use call_graph::CallGraph;

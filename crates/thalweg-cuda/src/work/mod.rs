@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::handle::capture::drop_left_behind;
 use crate::handle::{Context, Entered, EventHandle, RelaxedCapture};
 use crate::in_flight::InFlight;
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 use crate::order::{Access, Mark, Operand, Uses, next_number};
 use crate::stream::{CaptureStatus, Stream};
 
@@ -323,7 +323,7 @@ pub(crate) fn record(stream: &Stream) -> Result<Arc<EventHandle>> {
 
 /// Lets an event of nobody else's stand for everything on the stream so far.
 pub(crate) fn record_in(event: Arc<EventHandle>, stream: &Stream) -> Result<Arc<EventHandle>> {
-    if !omitted(Rule::RecordEnd) {
+    if !disabled(Rule::RecordEnd) {
         event.record(stream.handle())?;
     }
     Ok(event)

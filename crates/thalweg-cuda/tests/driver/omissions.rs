@@ -3,7 +3,9 @@
 
 use super::*;
 use std::ffi::c_void;
-use thalweg_cuda::{Capture, DeviceBuffer, Limit, PinnedBuffer, Pool, Rule, Stream, Tenant, omit};
+use thalweg_cuda::{
+    Capture, DeviceBuffer, Limit, PinnedBuffer, Pool, Rule, Stream, Tenant, disable,
+};
 
 /// Runs a scenario with all rules, and without one.
 fn is_needed(rule: Rule, scenario: impl Fn(&Driver)) {
@@ -15,7 +17,7 @@ fn is_needed(rule: Rule, scenario: impl Fn(&Driver)) {
         let reports = sim.finish();
         assert!(reports.is_empty(), "seed {seed}: {reports:#?}");
     }
-    let omission = omit(rule);
+    let omission = disable(rule);
     let seen = (0..20).any(|seed| {
         run_seed(&sim, &Config::seeded(seed), &scenario);
         sim.finish().iter().any(|report| !report.kind.is_warning())
@@ -240,7 +242,7 @@ fn the_end_of_a_lease_that_cannot_be_recorded_must_be_waited_for() {
         })
     };
     assert!(!is_missed());
-    let omission = omit(Rule::LeaseDrain);
+    let omission = disable(Rule::LeaseDrain);
     let seen = is_missed();
     drop(omission);
     assert!(seen, "nobody misses {:?}", Rule::LeaseDrain);

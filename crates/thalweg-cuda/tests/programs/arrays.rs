@@ -1,7 +1,8 @@
 //! Inputs that a caller keeps on a device, without a promise of its own.
 
-use thalweg_core::{DType, RunOptions, Tensor};
-use thalweg_cuda::{Device, DeviceArray, Rule, Stream, omit};
+use thalweg_core::{DType, Tensor};
+use thalweg_runtime::{RunOptions};
+use thalweg_cuda::{Device, DeviceArray, Rule, Stream, disable};
 use thalweg_simgpu::{Config, Fault, ReportKind};
 
 use crate::elementwise::session;
@@ -10,7 +11,7 @@ use crate::hops::Maker;
 use crate::{on_every_machine, open, real};
 
 /// `x + 1`, computed on the device.
-fn increments(device: &Device) -> thalweg_core::Method {
+fn increments(device: &Device) -> thalweg_runtime::Method {
     let mut m = Maker::new();
     let x = m.input(2);
     let y = m.hop(x, 2);
@@ -75,7 +76,7 @@ fn an_array_goes_after_all_that_calls_have_left_in_flight() {
         let found = reports(seed);
         assert!(found.is_empty(), "seed {seed}: {found:#?}");
     }
-    let omission = omit(Rule::FreeArrayAfterUse);
+    let omission = disable(Rule::FreeArrayAfterUse);
     let found: Vec<_> = (0..20).flat_map(reports).collect();
     drop(omission);
     let freed = |kind| kind == ReportKind::FreeWhileInUse || kind == ReportKind::UseAfterFree;

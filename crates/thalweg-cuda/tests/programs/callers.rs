@@ -2,11 +2,10 @@
 
 use std::thread;
 
-use thalweg_core::{
-    Device as _, DeviceInput, ErrorKind, Input, Method, Output, Rule, RunOptions, StreamHandle,
-    Tensor, Value, omit,
-};
-use thalweg_cuda::{CallGraph, Capture, Device, DeviceArray, GraphExec, Stream};
+use thalweg_core::{Device as _, DeviceInput, ErrorKind, Input, Output, StreamHandle, Tensor, Value};
+use thalweg_runtime::{Method, Rule, RunOptions, disable};
+use thalweg_baseline::CallGraph;
+use thalweg_cuda::{Capture, Device, DeviceArray, GraphExec, Stream};
 use thalweg_simgpu::Config;
 
 use crate::elementwise::session;
@@ -90,7 +89,7 @@ fn nobody_goes_on_after_a_call_unless_told_to() {
         return;
     }
     let sim = session();
-    let omission = omit(Rule::AfterCompletion);
+    let omission = disable(Rule::AfterCompletion);
     let found = (0..20).flat_map(|seed| {
         sim.reset(Config::seeded(seed));
         is_passed_on(&open().device(0).unwrap());
@@ -228,8 +227,8 @@ fn a_recorded_call_comes_after_what_came_before_and_is_not_waited_for() {
         return;
     }
     let sim = session();
-    for rule in [Rule::RecordedAfterCall, Rule::NoEndInRecording] {
-        let omission = omit(rule);
+    for rule in [Rule::CaptureAfterCall, Rule::NoEndInCapture] {
+        let omission = disable(rule);
         let seen = (0..20).any(|seed| {
             sim.reset(Config::seeded(seed));
             let scenario = || is_recorded(&open().device(0).unwrap());

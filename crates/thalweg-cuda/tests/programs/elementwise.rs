@@ -4,10 +4,8 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use thalweg_core::{
-    Backend, Call, Delegate, DelegateInstance, DelegateSpec, Device as _, DeviceAddress, DeviceId,
-    Result, Stamp, State, StreamHandle, bail,
-};
+use thalweg_core::{Backend, Call, Delegate, DelegateInstance, DelegateSpec, Device as _, DeviceAddress, DeviceId, Result, GraphKey, StreamHandle, bail};
+use thalweg_runtime::{State};
 use thalweg_cuda::{Argument, Device, Kernel, Launch, Module, Stream};
 use thalweg_simgpu::{Config, Sim};
 
@@ -171,13 +169,13 @@ impl Elementwise {
 }
 
 impl Backend for Elementwise {
-    fn load(&self, _: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
+    fn load(&self, _: &DelegateSpec<'_>) -> Result<LoadedDelegate> {
         Ok(Arc::new(self.clone()))
     }
 }
 
 impl Delegate for Elementwise {
-    fn instance(&self, _: &State) -> Result<Box<dyn DelegateInstance>> {
+    fn instance(&self, _: &dyn StateBuffers) -> Result<Box<dyn DelegateInstance>> {
         Ok(Box::new(self.clone()))
     }
 
@@ -197,7 +195,7 @@ impl DelegateInstance for Elementwise {
         self.ask_for(prepared, stream)
     }
 
-    fn prepare(&mut self, call: &mut Call<'_>) -> Result<Option<Stamp>> {
+    fn encode(&mut self, call: &mut Call<'_>) -> Result<Option<GraphKey>> {
         let prepared = look(call)?;
         self.prepared = Some(prepared);
         let known = self.known.iter().position(|known| *known == prepared);
@@ -205,10 +203,10 @@ impl DelegateInstance for Elementwise {
             self.known.push(prepared);
             self.known.len() - 1
         });
-        Ok(Some(Stamp(stamp as u64)))
+        Ok(Some(GraphKey(stamp as u64)))
     }
 
-    fn ask(&mut self, stream: StreamHandle, _: bool) -> Result<()> {
+    fn submit(&mut self, stream: StreamHandle, _: bool) -> Result<()> {
         match self.prepared {
             Some(prepared) => self.ask_for(prepared, stream),
             None => bail!(Internal, "nothing was prepared"),

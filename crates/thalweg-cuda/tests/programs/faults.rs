@@ -3,9 +3,8 @@
 
 use std::fmt::Debug;
 
-use thalweg_core::{
-    DType, DeviceInput, Method, MethodOptions, Result, RunOptions, Tensor, TensorView,
-};
+use thalweg_core::{DType, DeviceInput, Result, Tensor, TensorView};
+use thalweg_runtime::{Method, MethodOptions, RunOptions};
 use thalweg_cuda::{Device, Driver, PinnedBuffer, Stream};
 use thalweg_format::{Program, ScalarType};
 use thalweg_simgpu::{Config, Sim};

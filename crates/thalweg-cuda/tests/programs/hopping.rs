@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use thalweg_core::{
-    DType, Device as _, DeviceInput, LoadOptions, Method, Output, Outputs, Program, Result,
-    RunOptions, Tensor, TensorView,
-};
+use thalweg_core::{DType, Device as _, DeviceInput, Output, Result, Tensor, TensorView};
+use thalweg_runtime::{LoadOptions, Method, Outputs, Program, RunOptions};
 use thalweg_cuda::{Device, DeviceBuffer, Stream};
 use thalweg_format::WriteOptions;
 use thalweg_simgpu::Sim;

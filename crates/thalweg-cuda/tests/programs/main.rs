@@ -18,10 +18,8 @@ mod threads;
 use std::sync::Arc;
 
 use elementwise::{Elementwise, session};
-use thalweg_core::{
-    Device as _, DeviceId, DeviceInput, DeviceKind, Kernel, KernelCall, KernelRegistry,
-    LoadOptions, Method, Moved, Program, Result, RunOptions, Runtime, Tensor, bail,
-};
+use thalweg_core::{Device as _, DeviceId, DeviceInput, DeviceKind, Kernel, KernelCall, KernelRegistry, Movement, Result, Tensor, bail};
+use thalweg_runtime::{LoadOptions, Method, Program, RunOptions, Runtime};
 use thalweg_cuda::{Device, Driver, Stream};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 use thalweg_simgpu::{Config, Sim};
@@ -88,7 +86,7 @@ fn kernels() -> Result<KernelRegistry> {
         Ok(())
     };
     kernels
-        .add(Kernel::new(copy, copied)?.with_moves(|_| Some(Moved::Range { from: 1, offset: 0 })));
+        .add(Kernel::new(copy, copied)?.with_movement(|_| Some(Movement::Range { from: 1, offset: 0 })));
     let clone = "t::clone.out(Tensor a, *, Tensor(a!) out) -> Tensor(a!)";
     let cloned = |call: &KernelCall<'_>| -> Result<()> {
         let a = call.tensor(0)?;
@@ -97,7 +95,7 @@ fn kernels() -> Result<KernelRegistry> {
             .copy_from_slice(a.data()?);
         Ok(())
     };
-    kernels.add(Kernel::new(clone, cloned)?.with_moves(|_| Some(Moved::Same { from: 0 })));
+    kernels.add(Kernel::new(clone, cloned)?.with_movement(|_| Some(Movement::Same { from: 0 })));
     for copy in [UPLOAD, DOWNLOAD] {
         let signature = format!("{copy}(Tensor self, *, Tensor(a!) out) -> Tensor(a!)");
         kernels.register(&signature, |_| bail!(Internal, "copies between devices"))?;

@@ -1,7 +1,8 @@
 //! Every wait and every record of the core is needed: the stand-in, which the core tells of the
 //! host's accesses, misses it if it is left out.
 
-use thalweg_core::{DType, Method, Rule, RunOptions, TensorView, omit};
+use thalweg_core::{DType, TensorView};
+use thalweg_runtime::{Method, Rule, RunOptions, disable};
 use thalweg_cuda::{Device, Driver, PinnedBuffer, Stream};
 use thalweg_format::ScalarType;
 use thalweg_simgpu::{Config, Fault, Report, ReportKind, Sim, Site};
@@ -29,7 +30,7 @@ fn is_needed(rule: Rule, kind: ReportKind, scenario: impl Fn(&Sim, &Device)) {
         let found = reports(seed);
         assert!(found.is_empty(), "seed {seed}: {found:#?}");
     }
-    let omission = omit(rule);
+    let omission = disable(rule);
     let found: Vec<Report> = (0..20).flat_map(reports).collect();
     drop(omission);
     let seen = found.iter().find(|report| report.kind == kind);
@@ -219,7 +220,7 @@ fn a_call_that_cannot_record_what_it_leaves_waits_for_it() {
 #[test]
 fn a_call_is_over_after_the_copies_of_what_the_caller_has_pinned() {
     is_needed(
-        Rule::LentUntilCopied,
+        Rule::BorrowedUntilCopied,
         ReportKind::HostRace,
         writes_to_what_it_lent,
     );

@@ -2,7 +2,8 @@
 
 use std::sync::Barrier;
 
-use thalweg_core::{MethodOptions, Program, Result, RunOptions, State};
+use thalweg_core::{Result};
+use thalweg_runtime::{MethodOptions, Program, RunOptions, State};
 use thalweg_cuda::Device;
 use thalweg_format::ScalarType;
 use thalweg_simgpu::Config;

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use thalweg_core::{DeviceAddress, Result, Stamp, StreamHandle};
+use thalweg_core::{DeviceAddress, GraphKey, Result, StreamHandle};
 
 use crate::abi::{Context, OutputAllocator, Shape, copy_on_device, is_idle, synchronize};
 use crate::loaded::{EngineBinding, LoadedEngine};
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 use crate::scratch::Room;
 
 /// An execution context of one profile, and the configuration that was set on it: shapes, addresses and
@@ -42,7 +42,7 @@ pub(crate) struct ConfiguredContext {
     /// Copies on the device that are enqueued before the engine's work.
     copies: Vec<DeviceCopy>,
     /// While it is the same, an enqueue is the same work.
-    stamp: Stamp,
+    stamp: GraphKey,
     /// False after a failed switch, when the profile is unknown.
     usable: bool,
 }
@@ -62,7 +62,7 @@ impl ConfiguredContext {
         let mut context = Context::new(&loaded.engine)?;
         if let Err(error) = context.set_profile(profile as i32, stream) {
             // Some of the copies may be enqueued all the same.
-            if !omitted(Rule::DropAfterSwitch) && !is_idle(loaded.device(), stream) {
+            if !disabled(Rule::DropAfterSwitch) && !is_idle(loaded.device(), stream) {
                 std::mem::forget(context);
             }
             return Err(error);
@@ -99,7 +99,7 @@ impl ConfiguredContext {
         profile: usize,
         stream: StreamHandle,
     ) -> Result<()> {
-        if !omitted(Rule::SwitchAfterUse) {
+        if !disabled(Rule::SwitchAfterUse) {
             self.wait(loaded, stream)?;
         }
         self.forget();
@@ -147,7 +147,7 @@ impl ConfiguredContext {
         values: impl Fn(usize) -> &'s [u8],
         stream: StreamHandle,
     ) -> Result<()> {
-        if !omitted(Rule::ReshapeAfterUse) {
+        if !disabled(Rule::ReshapeAfterUse) {
             self.wait(loaded, stream)?;
         }
         self.changed();
@@ -181,7 +181,7 @@ impl ConfiguredContext {
         self.room = None;
         self.needed = match scratch {
             0 => 0,
-            _ if omitted(Rule::ScratchForShapes) => 256,
+            _ if disabled(Rule::ScratchForShapes) => 256,
             most => self.context.scratch_for_shapes(most)?,
         };
         self.has_shapes = true;
@@ -212,7 +212,7 @@ impl ConfiguredContext {
     }
 
     /// A number that identifies the work of an enqueue: while it is the same, so is the work.
-    pub(crate) fn stamp(&self) -> Stamp {
+    pub(crate) fn stamp(&self) -> GraphKey {
         self.stamp
     }
 
@@ -238,7 +238,7 @@ impl ConfiguredContext {
             return Ok(());
         }
         let is_first = self.room.is_none();
-        if omitted(Rule::SetScratch) || (!is_first && omitted(Rule::SetScratchAgain)) {
+        if disabled(Rule::SetScratch) || (!is_first && disabled(Rule::SetScratchAgain)) {
             return Ok(());
         }
         self.wait(loaded, stream)?;
@@ -347,7 +347,7 @@ impl ConfiguredContext {
 }
 
 /// A number that no context has had before.
-fn next_stamp() -> Stamp {
+fn next_stamp() -> GraphKey {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    Stamp(NEXT.fetch_add(1, Ordering::Relaxed))
+    GraphKey(NEXT.fetch_add(1, Ordering::Relaxed))
 }

@@ -9,13 +9,13 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use thalweg_core::{Call, CallEnd, DelegateInstance, Device as _, ErrorKind, Result};
-use thalweg_core::{Stamp, StreamHandle, Tracer, bail, ensure};
+use thalweg_core::{GraphKey, StreamHandle, Tracer, bail, ensure};
 use thalweg_cuda::Stream;
 
 use crate::abi::synchronize;
 use crate::contexts::{ConfiguredContext, ContextOptions, Contexts};
 use crate::loaded::LoadedEngine;
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 use crate::profile::{check_pinned, choose};
 use crate::scratch::{Scratch, User, Wish};
 
@@ -81,7 +81,7 @@ impl DelegateInstance for Instance {
         }
     }
 
-    fn prepare(&mut self, call: &mut Call<'_>) -> Result<Option<Stamp>> {
+    fn encode(&mut self, call: &mut Call<'_>) -> Result<Option<GraphKey>> {
         let loaded = self.loaded.clone();
         if !self.can_be_deferred(call, &loaded)? {
             return Ok(None);
@@ -105,13 +105,13 @@ impl DelegateInstance for Instance {
         Ok(Some(self.contexts.get(profile)?.stamp()))
     }
 
-    fn ask(&mut self, stream: StreamHandle, capturing: bool) -> Result<()> {
+    fn submit(&mut self, stream: StreamHandle, capturing: bool) -> Result<()> {
         let loaded = self.loaded.clone();
         let _current = loaded.device().enter()?;
         self.context()?.enqueue(&loaded, stream, capturing)
     }
 
-    fn asked(&mut self, stream: StreamHandle) -> Result<()> {
+    fn submitted(&mut self, stream: StreamHandle) -> Result<()> {
         self.context()?.set_running();
         self.scratch.enqueued(stream)
     }
@@ -119,7 +119,7 @@ impl DelegateInstance for Instance {
     fn end(&mut self, end: &CallEnd<'_>) -> Result<()> {
         let id = self.loaded.device().id();
         match end.stream(id) {
-            Some(stream) => self.scratch.end(end.number(), stream, end.is_over(id)),
+            Some(stream) => self.scratch.end(end.number(), stream, end.is_idle(id)),
             // The work that it has enqueued is complete.
             None => Ok(()),
         }
@@ -130,7 +130,7 @@ impl Instance {
     /// A whole call on a stream. `is_told`: the core will pass the stream to `end`, too.
     fn run(&mut self, call: &mut Call<'_>, handle: StreamHandle, is_told: bool) -> Result<()> {
         let loaded = self.loaded.clone();
-        let separate = match omitted(Rule::OneStream) {
+        let separate = match disabled(Rule::OneStream) {
             true => Some(Stream::new(loaded.device())?),
             false => None,
         };
@@ -158,7 +158,7 @@ impl Instance {
     /// nothing between host and device, and waits for nothing.
     fn can_be_deferred(&self, call: &Call<'_>, loaded: &LoadedEngine) -> Result<bool> {
         let count = loaded.bindings.len();
-        let elsewhere = omitted(Rule::OneStream);
+        let elsewhere = disabled(Rule::OneStream);
         if call.argument_count() != count || !self.scratch.lasts() || elsewhere {
             return Ok(false);
         }
@@ -287,7 +287,7 @@ impl Instance {
     fn take_scratch(&mut self, profile: usize, user: &User<'_>, stays: bool) -> Result<bool> {
         let loaded = &*self.loaded;
         let context = self.contexts.get(profile)?;
-        if context.needed() == 0 && !omitted(Rule::NothingForNothing) {
+        if context.needed() == 0 && !disabled(Rule::NothingForNothing) {
             return Ok(true);
         }
         let wish = Wish {
@@ -326,7 +326,7 @@ impl Instance {
     /// this, because nothing can wait while a stream is captured.
     #[inline]
     fn note_idle(&mut self, call: &Call<'_>) {
-        if call.is_over(self.loaded.device().id()) {
+        if call.is_idle(self.loaded.device().id()) {
             self.contexts.set_idle();
         }
     }
@@ -357,7 +357,7 @@ impl Instance {
 
     /// Waits on the host for a stream that nobody else waits for.
     fn drain(&mut self, stream: StreamHandle) -> Result<()> {
-        if omitted(Rule::DrainUnknownWork) {
+        if disabled(Rule::DrainUnknownWork) {
             return Ok(());
         }
         let device = self.loaded.device();

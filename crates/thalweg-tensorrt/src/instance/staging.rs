@@ -3,7 +3,7 @@
 use thalweg_core::Result;
 use thalweg_cuda::{Device, DeviceBuffer, PinnedBuffer, Work};
 
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 
 /// The pinned buffer and the device buffer that one argument is copied through. They live from call to
 /// call, and grow.
@@ -22,7 +22,7 @@ impl Staging {
         };
         // Waits until an earlier copy from the pinned buffer is complete.
         pinned.write()?[..bytes.len()].copy_from_slice(bytes);
-        if !omitted(Rule::StageInputs) {
+        if !disabled(Rule::StageInputs) {
             let pinned = pinned.slice(..bytes.len())?;
             work.copy_to_device(device.slice(..bytes.len())?, pinned)?;
         }
@@ -43,7 +43,7 @@ impl Staging {
     /// Enqueues the copy of an output to pinned memory.
     pub(crate) fn download(&mut self, work: &mut Work<'_>, len: usize) -> Result<()> {
         if let (Some(pinned), Some(device)) = (&self.pinned, &self.device)
-            && !omitted(Rule::StageOutputs)
+            && !disabled(Rule::StageOutputs)
         {
             work.copy_to_host(pinned.slice(..len)?, device.slice(..len)?)?;
         }

@@ -4,8 +4,8 @@ use thalweg_core::{Error, Result, StreamHandle};
 use thalweg_cuda::{Device, DeviceBuffer};
 
 use super::Room;
-use crate::abi::stream;
-use crate::omit::{Rule, omitted};
+use crate::abi::borrow_stream;
+use crate::mutation::{Rule, disabled};
 
 /// The scratch of one instance: one buffer, as large as the call that needed most, for all contexts
 /// of the instance.
@@ -38,12 +38,12 @@ impl Own {
         if let Some(buffer) = self.buffer.as_ref().filter(|buffer| buffer.len() >= bytes) {
             return Ok(Room::at(buffer.address(), buffer.len()));
         }
-        if self.buffer.is_some() && !omitted(Rule::GrowAfterUse) {
+        if self.buffer.is_some() && !disabled(Rule::GrowAfterUse) {
             idle()?;
         }
         // Both at once may be more than there is.
         self.buffer = None;
-        let stream = stream(&self.device, handle);
+        let stream = borrow_stream(&self.device, handle);
         let buffer = DeviceBuffer::new(&stream, bytes).map_err(|error| {
             let message = format!("scratch for an engine: {}", error.message());
             Error::new(error.kind(), message).with_source(error)

@@ -7,7 +7,7 @@ use thalweg_cuda::{CallLeases, Device, Lease, Limit, Pool, PoolObserver, Request
 
 use super::limit::check;
 use super::{Room, ScratchStatistics, User, Wish};
-use crate::abi::stream;
+use crate::abi::borrow_stream;
 
 /// The scratch of a device, for all engines that share it, with a limit.
 ///
@@ -110,7 +110,7 @@ impl Share {
     /// Takes a piece for a call that has none, or one that is too small.
     fn take(&mut self, wish: &Wish, user: &User<'_>) -> Result<Room> {
         let SharedScratch { pool, calls } = &*self.scratch;
-        let stream = stream(pool.device(), user.stream);
+        let stream = borrow_stream(pool.device(), user.stream);
         let mut tenant = Tenant::new(user.call, &stream, self.last)?;
         if let Some(DeviceAddress(address)) = wish.address {
             tenant = tenant.wishes(address);
@@ -145,7 +145,7 @@ impl Share {
     /// Gives back what was taken for one enqueue, which was made.
     pub(super) fn put(&mut self, handle: StreamHandle) -> Result<()> {
         match self.held.take() {
-            Some(held) => held.end(&stream(self.scratch.pool.device(), handle)),
+            Some(held) => held.end(&borrow_stream(self.scratch.pool.device(), handle)),
             None => Ok(()),
         }
     }
@@ -160,7 +160,7 @@ impl Share {
                 lease.end_over();
                 Ok(())
             }
-            Some(lease) => lease.end(&stream(self.scratch.pool.device(), handle)),
+            Some(lease) => lease.end(&borrow_stream(self.scratch.pool.device(), handle)),
             None => Ok(()),
         };
         put.and(ended)

@@ -1,7 +1,7 @@
 //! Calls: shapes, types, and locations of arguments.
 
 use super::*;
-use thalweg_core::GraphUse;
+use thalweg_runtime::GraphUse;
 use thalweg_cuda::Stream;
 use thalweg_simgpu::nvinfer::{Compute, Dim};
 

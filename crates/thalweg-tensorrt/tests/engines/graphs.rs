@@ -1,7 +1,8 @@
 //! Enqueues that are captured as graphs.
 
 use super::*;
-use thalweg_core::{Device as _, GraphUse, Output, StreamHandle};
+use thalweg_core::{Device as _, Output, StreamHandle};
+use thalweg_runtime::{GraphUse};
 use thalweg_cuda::{Capture, DeviceArray, Stream};
 
 fn as_graph<'s>() -> RunOptions<'s> {

@@ -20,10 +20,8 @@ mod weights;
 
 use std::sync::Arc;
 
-use thalweg_core::{
-    Backend, DeviceId, DeviceKind, KernelRegistry, LoadOptions, Method, Program, Result,
-    RunOptions, Runtime, Tensor, bail,
-};
+use thalweg_core::{Backend, DeviceId, DeviceKind, KernelRegistry, Result, Tensor, bail};
+use thalweg_runtime::{LoadOptions, Method, Program, RunOptions, Runtime};
 use thalweg_cuda::Driver;
 use thalweg_format::{
     MethodBuilder, ProgramBuilder, ScalarType, ShapeDynamism, Value, WriteOptions,

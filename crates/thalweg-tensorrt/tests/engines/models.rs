@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use thalweg_core::{
-    Backend, DeviceId, DeviceKind, KernelRegistry, LoadOptions, Method, Program, Result,
-    RunOptions, Runtime, Tensor, bail,
-};
+use thalweg_core::{Backend, DeviceId, DeviceKind, KernelRegistry, Result, Tensor, bail};
 use thalweg_cuda::{Device, Driver};
 use thalweg_format::{
     MethodBuilder, ProgramBuilder, ScalarType, ShapeDynamism, Value, WriteOptions,
 };
+use thalweg_runtime::{LoadOptions, Method, Program, RunOptions, Runtime};
 use thalweg_simgpu::nvinfer::{DType, EngineSpec, ProfileSpec};
 use thalweg_simgpu::{Config, Sim};
 use thalweg_tensorrt::{Alias, AliasKind, Binding, Container, Metadata, NAME, Options, TensorRt};

@@ -6,7 +6,7 @@ use thalweg_core::{Device as _, DeviceAddress, DeviceInput};
 use thalweg_cuda::{DeviceBuffer, Stream};
 use thalweg_simgpu::Fault;
 use thalweg_simgpu::nvinfer::TensorRt as Played;
-use thalweg_tensorrt::{Rule, omit};
+use thalweg_tensorrt::{Rule, disable};
 
 /// Runs a scenario with all rules, and with one disabled.
 pub(super) fn is_needed(rule: Rule, scenario: impl Fn(&Driver)) {
@@ -15,13 +15,13 @@ pub(super) fn is_needed(rule: Rule, scenario: impl Fn(&Driver)) {
 
 /// As [`is_needed`], on a particular version of TensorRT.
 fn is_needed_on(version: Played, rule: Rule, scenario: impl Fn(&Driver)) {
-    is_missed(version, || omit(rule), &format!("{rule:?}"), scenario);
+    is_missed(version, || disable(rule), &format!("{rule:?}"), scenario);
 }
 
 /// As [`is_needed`], for a rule of the pool that scratch is from.
 pub(super) fn is_needed_of_pool(rule: thalweg_cuda::Rule, scenario: impl Fn(&Driver)) {
-    let omit = || thalweg_cuda::omit(rule);
-    is_missed(Played::default(), omit, &format!("{rule:?}"), scenario);
+    let omit = || thalweg_cuda::disable(rule);
+    is_missed(Played::default(), disable, &format!("{rule:?}"), scenario);
 }
 
 fn is_missed<O>(version: Played, omit: impl FnOnce() -> O, rule: &str, scenario: impl Fn(&Driver)) {
@@ -33,7 +33,7 @@ fn is_missed<O>(version: Played, omit: impl FnOnce() -> O, rule: &str, scenario:
         let reports = sim.finish();
         assert!(reports.is_empty(), "seed {seed}: {reports:#?}");
     }
-    let omission = omit();
+    let omission = disable();
     let seen = (0..20).any(|seed| {
         sim.reset(config(seed));
         let right = catch_unwind(AssertUnwindSafe(|| scenario(&open()))).is_ok();
@@ -128,7 +128,7 @@ fn strict() -> Played {
 fn accumulates(driver: &Driver) {
     let mut model = accumulate();
     model.engine = model.engine.version(10, 15, 0);
-    let options = LoadOptions::new().every_copy(true);
+    let options = LoadOptions::new().optimizations(Optimizations::all().residency(false));
     let program = model.load_with(driver, options).unwrap();
     let mut method = program.method("forward").unwrap();
     let (x, total) = (numbers(0, &[64]), numbers(10, &[64]));
@@ -193,7 +193,7 @@ fn what_nobody_else_knows_of_must_be_over_when_the_call_is() {
         let reports = scenario(seed);
         assert!(reports.is_empty(), "seed {seed}: {reports:#?}");
     }
-    let omission = omit(Rule::DrainUnknownWork);
+    let omission = disable(Rule::DrainUnknownWork);
     let seen = (0..20).any(|seed| !scenario(seed).is_empty());
     drop(omission);
     assert!(seen, "nobody misses {:?}", Rule::DrainUnknownWork);

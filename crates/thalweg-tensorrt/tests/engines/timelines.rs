@@ -3,7 +3,7 @@
 use super::read::Read;
 use super::*;
 use std::collections::BTreeMap;
-use thalweg_core::{GraphUse, MethodOptions, Trace};
+use thalweg_runtime::{GraphUse, MethodOptions, Trace};
 use thalweg_cuda::Stream;
 
 /// An engine for `3 x + 1`, with a profile for one row and one for many.

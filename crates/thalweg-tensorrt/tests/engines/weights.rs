@@ -17,7 +17,7 @@ fn load_with(
     driver: &Driver,
     model: &Model,
     option: Option<OptionValue>,
-) -> Result<thalweg_core::Method> {
+) -> Result<thalweg_runtime::Method> {
     let mut options = LoadOptions::new();
     if let Some(option) = option {
         options = options.backend_option(NAME, "weight_streaming_budget", option);

@@ -15,7 +15,7 @@ use super::staging::Staging;
 use super::work::CallStream;
 use crate::contexts::DeviceCopy;
 use crate::loaded::LoadedEngine;
-use crate::omit::{Rule, omitted};
+use crate::mutation::{Rule, disabled};
 use crate::profile::CallInput;
 
 /// The arguments of the current call, and the memory that is needed for them beside the program's.
@@ -100,14 +100,14 @@ impl Arguments {
                 InvalidProgram,
                 "`{name}` overlaps the input whose memory it is, but is not at the same place"
             );
-            if to.len > 0 && !omitted(Rule::CopyAlias) {
+            if to.len > 0 && !disabled(Rule::CopyAlias) {
                 self.copies.push(DeviceCopy {
                     to: to.address,
                     from: from.address,
                     len: to.len,
                 });
             }
-            if !omitted(Rule::BindAlias) {
+            if !disabled(Rule::BindAlias) {
                 self.arguments[input].address = to.address;
             }
         }

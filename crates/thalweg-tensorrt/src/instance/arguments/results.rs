@@ -3,7 +3,7 @@
 use thalweg_core::{Call, DeviceAddress, Result, bail, ensure};
 
 use super::Arguments;
-use crate::abi::{copy_on_device, upload, synchronize};
+use crate::abi::{copy_on_device, synchronize, upload};
 use crate::contexts::ConfiguredContext;
 use crate::instance::argument::{self, Argument};
 use crate::instance::work::CallStream;

@@ -2,7 +2,7 @@
 
 use super::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use thalweg_tensorrt::{Rule, omit};
+use thalweg_tensorrt::{Rule, disable};
 
 const CREATE: &str = "nvinfer.ICudaEngine.createExecutionContext";
 /// The function of the driver that TensorRT copies with, twice for each switch.
@@ -217,7 +217,7 @@ fn is_missed(rule: Rule, scenario: impl Fn(&Driver, &Sim)) {
     for seed in 0..20 {
         assert_eq!(reports(seed).len(), 0);
     }
-    let omission = omit(rule);
+    let omission = disable(rule);
     let missed = (0..20).any(|seed| !reports(seed).is_empty());
     drop(omission);
     assert!(missed, "nobody misses {rule:?}");

@@ -1,7 +1,7 @@
 //! Several threads with instances of one program.
 
 use super::*;
-use thalweg_core::Profile;
+use thalweg_runtime::Profile;
 
 /// Each thread has an instance of its own, and profiles that are chosen and pinned in turn.
 fn threads(driver: &Driver, options: &LoadOptions) {

@@ -3,7 +3,8 @@
 use super::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use thalweg_core::{Call, Delegate, DelegateInstance, DelegateSpec, ErrorKind, GraphUse, State};
+use thalweg_core::{Call, Delegate, DelegateInstance, DelegateSpec, ErrorKind};
+use thalweg_runtime::{GraphUse, State};
 use thalweg_cuda::Stream;
 use thalweg_simgpu::{Fault, ReportKind};
 
@@ -259,13 +260,13 @@ struct ForgetfulDelegate(Arc<dyn Delegate>);
 struct ForgetfulInstance(Box<dyn DelegateInstance>);
 
 impl Backend for Forgetful {
-    fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
+    fn load(&self, spec: &DelegateSpec<'_>) -> Result<LoadedDelegate> {
         Ok(Arc::new(ForgetfulDelegate(self.0.load(spec)?)))
     }
 }
 
 impl Delegate for ForgetfulDelegate {
-    fn instance(&self, state: &State) -> Result<Box<dyn DelegateInstance>> {
+    fn instance(&self, state: &dyn StateBuffers) -> Result<Box<dyn DelegateInstance>> {
         Ok(Box::new(ForgetfulInstance(self.0.instance(state)?)))
     }
 }

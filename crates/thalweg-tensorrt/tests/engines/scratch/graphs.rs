@@ -1,7 +1,7 @@
 //! Graphs, and the scratch that they refer to.
 
 use super::*;
-use thalweg_core::GraphUse;
+use thalweg_runtime::GraphUse;
 use thalweg_cuda::Stream;
 
 const ENQUEUE: &str = "nvinfer.IExecutionContext.enqueueV3";

@@ -94,7 +94,7 @@ fn who_needs_no_scratch_must_not_claim_any() {
 #[test]
 fn an_end_that_cannot_be_recorded_must_be_waited_for() {
     let sim = Sim::session(Config::seeded(0));
-    let omission = thalweg_cuda::omit(PoolRule::LeaseDrain);
+    let omission = thalweg_cuda::disable(PoolRule::LeaseDrain);
     let seen = (0..50).any(|seed| {
         sim.reset(Config::seeded(seed).with_eagerness(0.0));
         let scenario = || super::failures::unrecorded(&sim, "1 buffer");

@@ -2,7 +2,7 @@
 
 use super::*;
 use std::collections::BTreeMap;
-use thalweg_core::GraphUse;
+use thalweg_runtime::GraphUse;
 use thalweg_core::OptionValue;
 use thalweg_tensorrt::SHARED_SCRATCH;
 

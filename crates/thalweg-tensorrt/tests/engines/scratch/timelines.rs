@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::read::Read;
-use thalweg_core::Trace;
+use thalweg_runtime::Trace;
 
 #[test]
 fn shared_scratch_that_grows_or_is_waited_for_says_so() {

@@ -40,4 +40,4 @@ pub enum Rule {
     LeaseDrain,
 }
 
-thalweg_core::omission_switch!(Rule);
+thalweg_core::ordering_rules!(Rule);

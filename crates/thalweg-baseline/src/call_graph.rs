@@ -1,17 +1,9 @@
 //! A call of a method as one graph, copies of its inputs and outputs included.
 #![allow(unsafe_code, reason = "memory is copied by its address")]
 
-use thalweg_core::{
-    Device as _, How, Input, Method, Output, Program, Result, RunOptions, Schedule, StreamHandle,
-    Value, bail, ensure,
-};
-
-use crate::array::DeviceArray;
-use crate::buffer::PinnedBuffer;
-use crate::capture::Capture;
-use crate::device::Device;
-use crate::graph::GraphExec;
-use crate::stream::Stream;
+use thalweg_core::{Device as _, Input, Output, Result, StreamHandle, Value, bail, ensure};
+use thalweg_cuda::{Capture, Device, DeviceArray, GraphExec, PinnedBuffer, Stream};
+use thalweg_runtime::{Method, Program, RunOptions, Schedule, StepExecution};
 
 /// A call of a method, captured once with the inputs that it is given: from memory of the host that is
 /// pinned, to the device, all that the method does there, and back. To launch it costs what the driver and
@@ -34,7 +26,7 @@ type Kept = (usize, DeviceArray, PinnedBuffer);
 fn inputs_on_device(device: &Device, schedule: &Schedule, values: &[Value]) -> Result<Vec<Kept>> {
     let goes_to_device = |index: usize| {
         let mut steps = schedule.steps.iter();
-        steps.any(|step| matches!(step.how, How::InputToDevice(_, input) if input == index))
+        steps.any(|step| matches!(step.execution, StepExecution::InputToDevice(_, input) if input == index))
     };
     let mut kept: Vec<Kept> = Vec::new();
     for (index, value) in values.iter().enumerate() {
@@ -70,7 +62,7 @@ impl CallGraph {
     ///
     /// # Errors
     /// If the call is not one that a graph can have all of
-    /// ([`RunOptions::stream`](thalweg_core::RunOptions::stream)), or fails.
+    /// ([`RunOptions::stream`](thalweg_runtime::RunOptions::stream)), or fails.
     pub fn record(
         device: &Device,
         program: &Program,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use thalweg_core::{DeviceTimer, DeviceTimes, Mark, Reference, Result};
+use thalweg_core::{ClockReference, DeviceEvent, DeviceTimer, DeviceTimes, Result};
 
 use super::stream::stream;
 use crate::device::Device;
@@ -12,12 +12,12 @@ use crate::handle::{Context, EventHandle};
 use crate::stream::Stream;
 
 /// An event of a program.
-pub(super) struct EventMark {
+pub(super) struct ProgramEvent {
     pub(super) context: Arc<Context>,
     pub(super) event: EventHandle,
 }
 
-impl Mark for EventMark {
+impl DeviceEvent for ProgramEvent {
     fn record(&self, handle: thalweg_core::StreamHandle) -> Result<()> {
         // SAFETY: the core passes on the handle of a stream that its caller has borrowed for the
         // call, or that of a default stream.
@@ -30,29 +30,29 @@ impl Mark for EventMark {
             .wait_on(&unsafe { stream(&self.context, handle) })
     }
 
-    fn wait(&self) -> Result<()> {
+    fn synchronize(&self) -> Result<()> {
         self.event.synchronize()
     }
 }
 
-/// Points of streams as events that tell the time.
+/// Timed events of a stream.
 pub(super) struct EventTimer {
     pub(super) device: Device,
-    pub(super) points: Vec<EventHandle>,
+    pub(super) events: Vec<EventHandle>,
 }
 
 impl DeviceTimer for EventTimer {
-    fn point(&mut self, handle: thalweg_core::StreamHandle) -> Result<()> {
+    fn record(&mut self, handle: thalweg_core::StreamHandle) -> Result<()> {
         let context = self.device.context();
         let event = EventHandle::to_be_recorded(context)?;
         // SAFETY: as for the device's `synchronize`.
         event.record(&unsafe { stream(context, handle) })?;
-        self.points.push(event);
+        self.events.push(event);
         Ok(())
     }
 
     fn times(&mut self) -> Result<DeviceTimes> {
-        let Some(first) = self.points.first() else {
+        let Some(first) = self.events.first() else {
             return Ok(DeviceTimes::default());
         };
         // The driver counts from one event to another, in milliseconds.
@@ -60,21 +60,21 @@ impl DeviceTimer for EventTimer {
             event.synchronize()?;
             Ok(f64::from(event.milliseconds_since(first)?) * 1e6)
         };
-        let reference = || -> Result<Reference> {
+        let reference = || -> Result<ClockReference> {
             let stream = Stream::new(&self.device)?;
             let event = EventHandle::to_be_recorded(self.device.context())?;
-            let asked = Instant::now();
+            let submitted = Instant::now();
             event.record(stream.handle())?;
             event.synchronize()?;
-            let passed = Instant::now();
-            Ok(Reference {
+            let completed = Instant::now();
+            Ok(ClockReference {
                 time: time(&event)?,
-                asked,
-                passed,
+                submitted,
+                completed,
             })
         };
         Ok(DeviceTimes {
-            points: self.points.iter().map(time).collect(),
+            events: self.events.iter().map(time).collect(),
             // Without it, the times are still what they are.
             reference: reference().ok(),
         })
