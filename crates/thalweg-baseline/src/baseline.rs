@@ -159,7 +159,7 @@ impl Baseline {
         self.enqueue_pinned(handle)?;
         self.stream.synchronize()?;
         let device = self.device.clone();
-        let captured = device.record(handle, &mut || self.enqueue_pinned(handle))?;
+        let captured = device.capture(handle, &mut || self.enqueue_pinned(handle))?;
         let Some(graph) = captured else {
             bail!(Internal, "the baseline's stream cannot be captured");
         };

@@ -2,11 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use thalweg_core::{
+use thalweg_core::{LoadedDelegate, StateBuffers, 
     Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Device as _, Result, bail,
     ensure,
 };
-use thalweg_runtime::State;
 use thalweg_tensorrt::TensorRt;
 use thalweg_tensorrt::direct::{DirectEngine, DirectInstance, TensorValue};
 
@@ -61,7 +60,8 @@ impl Backend for Recorder {
         Ok(Arc::new(RecordingDelegate {
             engine: DirectEngine::load(&self.tensorrt, spec)?,
             calls: self.calls.clone(),
-        }))
+        })
+        .into())
     }
 }
 

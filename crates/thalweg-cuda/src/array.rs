@@ -82,7 +82,7 @@ impl DeviceArray {
         Ok(tensor)
     }
 
-    pub(crate) fn buffer(&self) -> Result<&DeviceBuffer> {
+    pub fn buffer(&self) -> Result<&DeviceBuffer> {
         match &self.buffer {
             Some(buffer) => Ok(buffer),
             None => bail!(Internal, "an array without memory"),

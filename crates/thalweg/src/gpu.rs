@@ -93,7 +93,7 @@ impl CudaDevices {
 #[cfg(feature = "tensorrt")]
 mod tensorrt {
     use super::{Arc, Driver, Found, Result};
-    use thalweg_core::{Backend, Delegate, DelegateSpec};
+    use thalweg_core::{Backend, DelegateSpec, LoadedDelegate};
     use thalweg_tensorrt::{Options, TensorRt};
 
     /// TensorRT, if the machine has it.
@@ -108,7 +108,7 @@ mod tensorrt {
     }
 
     impl Backend for FoundTensorRt {
-        fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
+        fn load(&self, spec: &DelegateSpec<'_>) -> Result<LoadedDelegate> {
             self.0.get()?.load(spec)
         }
 
@@ -122,7 +122,7 @@ mod tensorrt {
 mod compiled {
     use super::{Arc, Driver, Found, Result};
     use thalweg_aoti::CudaBackend;
-    use thalweg_core::{Backend, Delegate, DelegateSpec};
+    use thalweg_core::{Backend, DelegateSpec, LoadedDelegate};
 
     /// What compiled CUDA libraries run on, if the machine has a driver.
     pub(super) struct FoundCuda(Found<CudaBackend>);
@@ -134,7 +134,7 @@ mod compiled {
     }
 
     impl Backend for FoundCuda {
-        fn load(&self, spec: &DelegateSpec<'_>) -> Result<Arc<dyn Delegate>> {
+        fn load(&self, spec: &DelegateSpec<'_>) -> Result<LoadedDelegate> {
             self.0.get()?.load(spec)
         }
 
