@@ -1,4 +1,4 @@
-//! Whether an output is the recorded one.
+//! The comparison of an output with the recorded one, within a tolerance.
 
 use std::fmt;
 
@@ -7,24 +7,24 @@ use thalweg::{Output, Result, TensorView, Value};
 use crate::numbers::{Number, numbers};
 use crate::text;
 
-/// How far an element `a` may be from the recorded `b`: `|a - b| <= absolute + relative * |b|`.
+/// The tolerance for an element `a` against the recorded `b`: `|a - b| <= absolute + relative * |b|`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tolerance {
     pub(crate) absolute: f64,
     pub(crate) relative: f64,
 }
 
-/// What an output has to be.
+/// A recorded output.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
     pub(crate) value: Value,
-    /// Only the type and shape count; values are free.
+    /// True if only type and shape are compared.
     pub(crate) shape_only: bool,
 }
 
-/// How an output differs from what was expected, in words; `None` if it does not.
+/// The difference of an output from the recorded one, in words; `None` if there is none.
 ///
-/// Tensors are compared in logical order, so they may lie in memory in different orders.
+/// Tensors are compared in logical order, so that their dim orders can differ.
 ///
 /// # Errors
 /// If memory is out.
@@ -109,7 +109,7 @@ impl fmt::Display for Tolerance {
 }
 
 impl Tolerance {
-    /// Whether an element may stand for the recorded one.
+    /// Returns true if an element is within the tolerance of the recorded one.
     fn allows(self, got: Number, expected: Number) -> bool {
         if got == expected {
             return true;
@@ -136,7 +136,7 @@ impl Tolerance {
     }
 }
 
-/// How far two elements are apart; not finite where one of them is not.
+/// The distance of two elements; not finite if one of them is not.
 fn distance(a: Number, b: Number) -> f64 {
     match (a, b) {
         (Number::Int(a), Number::Int(b)) => a.abs_diff(b) as f64,
@@ -145,14 +145,14 @@ fn distance(a: Number, b: Number) -> f64 {
     }
 }
 
-/// As few digits as show that two elements differ.
+/// The least number of digits that shows that two elements differ.
 fn digits_to_tell_apart(a: Number, b: Number) -> usize {
     (6..17)
         .find(|&digits| a.to_text(digits) != b.to_text(digits))
         .unwrap_or(17)
 }
 
-/// The position along each dimension of an element of a row-major tensor.
+/// The index along each dimension of an element of a row-major tensor.
 pub(crate) fn index_of(mut flat: usize, sizes: &[usize]) -> Vec<usize> {
     let mut index: Vec<usize> = sizes
         .iter()

@@ -1,11 +1,11 @@
-//! What the command says when it cannot do what it was asked to.
+//! Failures of the command, as messages for a person.
 
 use std::error::Error as StdError;
 use std::fmt::{self, Display};
 use std::io;
 use std::path::Path;
 
-/// A message for a person: what failed and where, and what to try where there is something.
+/// A failure: what failed and where, and a hint if there is something to try.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
@@ -16,7 +16,7 @@ pub(crate) struct Failure {
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
-    /// A failure with a message that is a sentence without a full stop.
+    /// A failure with a message: a sentence without a full stop.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -25,19 +25,19 @@ impl Failure {
         }
     }
 
-    /// Adds what to try.
+    /// Adds a hint: what to try.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Says in front what it happened to.
+    /// Puts the subject of the failure in front of the message.
     pub(crate) fn of(mut self, what: impl Display) -> Self {
         self.message = format!("{what}: {}", self.message);
         self
     }
 
-    /// Says which file it happened to, unless the message does already.
+    /// Puts the file in front of the message, unless the message names it already.
     pub(crate) fn in_file(self, path: &Path) -> Self {
         let name = path.display().to_string();
         if self.message.contains(&name) {
@@ -47,7 +47,7 @@ impl Failure {
         }
     }
 
-    /// Whether there is nobody left to tell.
+    /// Returns true if the reader of the output has closed it.
     pub(crate) fn reader_is_gone(&self) -> bool {
         self.reader_is_gone
     }
@@ -74,7 +74,7 @@ impl From<thalweg::Error> for Failure {
     }
 }
 
-/// Errors of writing to the standard output; those of files are named by [`Failure::of`].
+/// An error of writing to the standard output. Errors of files are named by [`Failure::of`].
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let reader_is_gone = error.kind() == io::ErrorKind::BrokenPipe;
@@ -85,7 +85,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// An error and its causes in one sentence, each cause only where the text does not hold it yet.
+/// An error and its causes in one sentence. A cause that the text contains already is left out.
 pub(crate) fn with_causes(error: &dyn StdError) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! What the machine is.
+//! The machine: system, processor, memory.
 
 use std::fs;
 
@@ -9,24 +9,24 @@ use serde::Serialize;
 pub(crate) struct Machine {
     pub(crate) os: &'static str,
     pub(crate) arch: &'static str,
-    /// The processor's name, where the system tells it.
+    /// The name of the processor, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cpu: Option<String>,
-    /// How many threads run at once, within what this process is allowed.
+    /// The number of threads that this process can run at once.
     pub(crate) cores: usize,
-    /// What the processor has of that which makes kernels fast.
+    /// The vector extensions of the processor that matter for kernels.
     pub(crate) features: Vec<&'static str>,
-    /// Bytes of memory, where the system tells it.
+    /// The bytes of memory, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) memory_bytes: Option<u64>,
-    /// Bytes of memory that are free to use.
+    /// The bytes of memory that are available, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) available_bytes: Option<u64>,
 }
 
 impl Machine {
-    /// Looks at this machine.
-    pub(crate) fn look() -> Self {
+    /// This machine.
+    pub(crate) fn detect() -> Self {
         let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
         Self {
             os: std::env::consts::OS,
@@ -39,13 +39,13 @@ impl Machine {
         }
     }
 
-    /// The processor's name, or its architecture.
+    /// The name of the processor, or its architecture.
     pub(crate) fn cpu_or_arch(&self) -> &str {
         self.cpu.as_deref().unwrap_or(self.arch)
     }
 }
 
-/// The most memory that this process has had at once, in bytes, where the system tells it.
+/// The peak memory of this process in bytes, if known.
 pub(crate) fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     kilobytes(&status, "VmHWM:")
@@ -63,7 +63,7 @@ fn cpu_name() -> Option<String> {
         })
 }
 
-/// A field of one of the system's tables that counts kB.
+/// A field in kB of a table in `/proc`, in bytes.
 fn kilobytes(table: &str, field: &str) -> Option<u64> {
     let line = table.lines().find(|line| line.starts_with(field))?;
     let count: u64 = line.split_whitespace().nth(1)?.parse().ok()?;

@@ -12,7 +12,7 @@ mod input;
 mod machine;
 mod npy;
 mod numbers;
-mod profiles;
+mod options;
 mod program;
 mod pytree;
 mod repeated;
@@ -28,14 +28,15 @@ use commands::{Command, Verdict};
 
 /// Runs, inspects, verifies and measures ExecuTorch programs (.pte)
 #[derive(Debug, Parser)]
-#[command(name = "thalweg", version, about, max_term_width = 100)]
+#[command(name = "thalweg", version, max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse();
+    let arguments = arguments.unwrap_or_else(|error| commands::explain(error).exit());
     let mut out = io::BufWriter::new(io::stdout().lock());
     let result = arguments
         .command
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
     match result {
         Ok(Verdict::Right) => ExitCode::SUCCESS,
         Ok(Verdict::Wrong) => ExitCode::from(1),
-        // Whoever read the output has seen enough, as in `thalweg inspect model.pte | head`.
+        // The reader of the output has closed it, as in `thalweg inspect model.pte | head`.
         Err(failure) if failure.reader_is_gone() => ExitCode::SUCCESS,
         Err(failure) => {
             // What was printed so far comes before what went wrong. If the output is broken,

@@ -13,7 +13,7 @@ pub(crate) enum Number {
     Bool(bool),
 }
 
-/// The elements of a tensor, in the order in which they lie in memory.
+/// The elements of a tensor, in memory order.
 pub(crate) fn numbers(view: TensorView<'_>) -> impl ExactSizeIterator<Item = Number> {
     let dtype = view.dtype();
     view.bytes()
@@ -22,8 +22,7 @@ pub(crate) fn numbers(view: TensorView<'_>) -> impl ExactSizeIterator<Item = Num
 }
 
 impl Number {
-    /// The element that these bytes stand for, which must be as many as the type has; fewer are
-    /// filled up with zeros.
+    /// The element of these bytes. There should be as many as the type has; missing bytes are zero.
     fn read(dtype: DType, bytes: &[u8]) -> Self {
         match dtype {
             DType::U8 => Self::Int(u8::from_ne_bytes(first(bytes)).into()),
@@ -59,7 +58,7 @@ impl Number {
         )
     }
 
-    /// The number as a double, of complex ones the real part.
+    /// The number as a double; of a complex number, the real part.
     pub(crate) fn to_f64(self) -> f64 {
         match self {
             Self::Int(value) => value as f64,
@@ -68,7 +67,7 @@ impl Number {
         }
     }
 
-    /// The number in words, with so many significant digits.
+    /// The number as text, with `digits` significant digits.
     pub(crate) fn to_text(self, digits: usize) -> String {
         match self {
             Self::Int(value) => value.to_string(),
@@ -87,21 +86,21 @@ impl Number {
     }
 }
 
-/// How a float of one byte is encoded.
+/// The encoding of an 8-bit float.
 struct Float8 {
     mantissa_bits: u32,
     bias: i32,
     special: Special,
 }
 
-/// Which encodings are no finite numbers.
+/// The encodings that are not finite numbers.
 #[derive(PartialEq)]
 enum Special {
-    /// As in IEEE 754: the largest exponent.
+    /// Those with the largest exponent, as in IEEE 754.
     Ieee,
-    /// Only all ones, which is NaN.
+    /// All ones, which is NaN.
     AllOnes,
-    /// Only negative zero, which is NaN.
+    /// Negative zero, which is NaN.
     NegativeZero,
 }
 

@@ -1,4 +1,4 @@
-//! Finding and loading the program that a command names.
+//! The program that a command names: found, loaded, with its inputs.
 
 use std::path::{Path, PathBuf};
 
@@ -16,11 +16,11 @@ pub(crate) struct Source {
     /// The program's file.
     pub(crate) path: PathBuf,
     data: Vec<PathBuf>,
-    /// The recorded answers beside it, if a folder was named that has some.
+    /// The recorded answers, if the source is a folder that has them.
     case: Option<Case>,
 }
 
-/// A loaded program and the method to run.
+/// A loaded program and the chosen method.
 #[derive(Debug)]
 pub(crate) struct Chosen {
     pub(crate) program: Program,
@@ -30,8 +30,8 @@ pub(crate) struct Chosen {
 }
 
 impl Source {
-    /// Finds the program. `data` are the data files on the command line; without any, a folder's
-    /// are taken all, and a file's are found by the runtime.
+    /// Finds the program. `data` are the data files on the command line. Without any, all of a
+    /// folder's are taken; those of a file are found by the runtime.
     pub(crate) fn find(path: &Path, data: &[PathBuf]) -> Result<Self> {
         if path.is_dir() {
             return Self::in_folder(path, data);
@@ -91,8 +91,7 @@ impl Source {
         }
     }
 
-    /// Loads the program and chooses the method: the one that is named, else `forward`, else the
-    /// only one.
+    /// Loads the program and chooses the method: the named one, else `forward`, else the only one.
     pub(crate) fn load(
         &self,
         runtime: &Runtime,
@@ -122,13 +121,12 @@ impl Source {
         Some((case, call))
     }
 
-    /// All recorded calls, if there are some.
+    /// All recorded calls, if there are any.
     pub(crate) fn recorded_calls(&self) -> Option<&[RecordedCall]> {
         Some(&self.case.as_ref()?.calls)
     }
 
-    /// The inputs for a method: those of the command line; without any, the recorded ones; without
-    /// those, random ones.
+    /// The inputs of a method: those of the command line, else the recorded ones, else random ones.
     pub(crate) fn inputs(&self, chosen: &Chosen, specs: &[Spec]) -> Result<Prepared> {
         match self.recorded(&chosen.info.name) {
             Some((_, call)) if specs.is_empty() => Ok(Prepared {
@@ -147,7 +145,7 @@ impl Chosen {
         self.instance_with(&MethodOptions::new())
     }
 
-    /// The same, with choices.
+    /// An instance with options.
     pub(crate) fn instance_with(&self, options: &MethodOptions) -> Result<thalweg::Method> {
         let name = &self.info.name;
         let missing = self.program.missing(name)?;

@@ -1,6 +1,6 @@
 //! The names of a method's inputs and outputs.
 //!
-//! A program stores how its inputs and outputs nest, as PyTorch encodes it in JSON: `[1, NODE]`,
+//! A program stores the nesting of its inputs and outputs, in PyTorch's JSON encoding: `[1, NODE]`,
 //! where a node has a `type` (null for a leaf), a `context` (for a dict, its keys as JSON in a
 //! string) and `children_spec`. Inputs are a pair of positional arguments and keyword arguments.
 
@@ -99,7 +99,7 @@ fn parse(encoded: &str) -> Option<Node> {
     (version == 1).then_some(root)
 }
 
-/// Names only if there is one for each value; else the tree is not what we take it for.
+/// The names, if there is one for each value. If not, the tree has another form than expected.
 fn fitting(names: Vec<Option<String>>, count: usize) -> Vec<Option<String>> {
     if names.len() == count {
         names

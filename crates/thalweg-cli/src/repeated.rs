@@ -1,4 +1,4 @@
-//! Whether an output is, bit by bit, what it was the first time.
+//! The comparison of an output with that of an earlier call, bit by bit.
 
 use thalweg::{Output, Result, TensorView, Value};
 
@@ -6,7 +6,7 @@ use crate::compare::index_of;
 use crate::numbers::numbers;
 use crate::text;
 
-/// How an output differs from an earlier one in words; `None` if all bits are the same.
+/// The difference of an output from an earlier one, in words; `None` if all bits are the same.
 ///
 /// # Errors
 /// If memory is out.

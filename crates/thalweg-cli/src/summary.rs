@@ -1,4 +1,4 @@
-//! An output in a few lines.
+//! The summary of an output, in a few lines.
 
 use thalweg::{Output, Result, TensorView};
 
@@ -6,12 +6,12 @@ use crate::compare::index_of;
 use crate::numbers::{Number, numbers};
 use crate::text;
 
-/// How many elements of a tensor are shown.
+/// The number of elements of a tensor that are shown.
 const SHOWN: usize = 8;
-/// With how many significant digits.
+/// The number of significant digits of an element.
 const DIGITS: usize = 5;
 
-/// What an output is: its type and shape, or its kind.
+/// The type and shape of a tensor, or the kind of another output.
 pub(crate) fn type_and_shape(output: Output<'_>) -> String {
     match output {
         Output::None => "none".into(),
@@ -24,8 +24,8 @@ pub(crate) fn type_and_shape(output: Output<'_>) -> String {
     }
 }
 
-/// An output in a few lines: its value, or of a tensor the first elements in logical order, and
-/// what is to be said of all of them.
+/// The summary of an output: its value; of a tensor, the first elements in logical order, and statistics
+/// of all of them.
 ///
 /// # Errors
 /// If memory is out.
@@ -68,7 +68,7 @@ fn tensor(view: TensorView<'_>) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Minimum, maximum and mean of what is finite, and how many are not.
+/// The minimum, maximum and mean of finite elements, and the numbers of others.
 fn statistics(numbers: impl Iterator<Item = Number>, sizes: &[usize]) -> Option<String> {
     let mut count = 0usize;
     let (mut trues, mut nans, mut infinite) = (0usize, 0usize, 0usize);

@@ -1,4 +1,4 @@
-//! How numbers and lists are put into words.
+//! Numbers, lists and tables as text.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub(crate) fn noun(n: usize, noun: &str) -> String {
     format!("{noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// A number of bytes with three digits or so: "512 B", "1.5 MiB".
+/// A number of bytes with about three digits: "512 B", "1.5 MiB".
 pub(crate) fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if n < 1024 {
@@ -29,7 +29,7 @@ pub(crate) fn bytes(n: u64) -> String {
     format!("{size:.digits$} {}", UNITS[unit])
 }
 
-/// A time with three digits or so: "740 ns", "12.3 ms".
+/// A time with about three digits: "740 ns", "12.3 ms".
 pub(crate) fn duration(time: Duration) -> String {
     let nanos = time.as_nanos() as f64;
     let (size, unit) = match nanos {
@@ -46,7 +46,7 @@ pub(crate) fn duration(time: Duration) -> String {
     format!("{size:.decimals$} {unit}")
 }
 
-/// A number with so many significant digits, without zeros at the end.
+/// A number with `digits` significant digits, without zeros at the end.
 pub(crate) fn float(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         // Not "-0", which is of no interest here, and not "NaN" but PyTorch's "nan".
@@ -81,7 +81,12 @@ pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
-/// Rows with their columns aligned, two spaces apart, each row with an end of line.
+/// "the device a", "the devices a and b".
+pub(crate) fn named<T: AsRef<str>>(noun: &str, names: &[T]) -> String {
+    format!("{} {}", self::noun(names.len(), noun), list(names))
+}
+
+/// Rows with aligned columns, two spaces apart. Each row ends with a line feed.
 pub(crate) fn columns(indent: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -103,7 +108,7 @@ pub(crate) fn columns(indent: &str, rows: impl IntoIterator<Item = Vec<String>>)
     text
 }
 
-/// A name from a file, without characters that a terminal could take for commands.
+/// A name from a file, without characters that control a terminal.
 pub(crate) fn printable(name: &str) -> String {
     name.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })

@@ -1,6 +1,6 @@
 //! Draws one call of a trace as a picture: `trace_picture TRACE.json PICTURE.svg [CALL]`.
 //!
-//! The trace is one that `thalweg run --trace` or `thalweg bench --trace` has written. Without a number, the
+//! The trace is one that `thalweg run --trace` or `thalweg bench call --trace` has written. Without a number, the
 //! call is the last one. This is for documents; to look at a trace, open it in <https://ui.perfetto.dev>.
 
 use std::collections::BTreeMap;

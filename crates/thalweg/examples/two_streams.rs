@@ -5,7 +5,7 @@
 //! cargo run --release --example two_streams -- detect.pte segment.pte
 //! ```
 //!
-//! Inputs are made up, on the device; outputs stay there. `thalweg bench --together` measures the same with
+//! Inputs are made up, on the device; outputs stay there. `thalweg bench together` measures the same with
 //! more care.
 
 #[cfg(target_os = "linux")]

@@ -1,48 +1,40 @@
-//! The subcommands, one file each.
+//! The subcommands, one module each.
 
 mod bench;
 mod doctor;
-mod graphs;
 mod inspect;
 mod run;
-mod streams;
-mod timing;
-mod traced;
+mod times;
+mod trace;
+mod verdict;
 mod verify;
 
 use std::io::Write;
 
 use clap::Subcommand;
-use thalweg::Runtime;
+
+pub(crate) use bench::explain;
+pub(crate) use verdict::Verdict;
 
 use crate::failure::Result;
 
-/// What there is to do.
+/// A subcommand with its arguments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Runs a method and shows what comes out
+    /// Runs a method and shows its outputs
     Run(run::Arguments),
-    /// Says what is in a program: methods, what they take, return and need, and how it is stored
+    /// Describes a program: its methods, their inputs, outputs and requirements, and its storage
     Inspect(inspect::Arguments),
     /// Checks recorded answers: runs every call of every case and compares the outputs
     Verify(verify::Arguments),
     /// Measures how long methods take to load and to run
     Bench(bench::Arguments),
-    /// Says what this machine and this build have, and what does not work and why
+    /// Describes this machine and this build: what works, what does not, and why
     Doctor(doctor::Arguments),
 }
 
-/// How a command ended that did what it was asked to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// Nothing is wrong.
-    Right,
-    /// A program gave a wrong answer.
-    Wrong,
-}
-
 impl Command {
-    /// Does it.
+    /// Runs the subcommand.
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<Verdict> {
         match self {
             Self::Run(arguments) => run::run(arguments, out),
@@ -51,23 +43,5 @@ impl Command {
             Self::Bench(arguments) => bench::bench(arguments, out),
             Self::Doctor(arguments) => doctor::doctor(arguments, out),
         }
-    }
-}
-
-/// Everything that this machine offers, with so many threads.
-fn runtime(threads: Option<usize>) -> Runtime {
-    let builder = Runtime::builder();
-    match threads {
-        Some(threads) => builder.threads(threads).build().into(),
-        None => builder.build().into(),
-    }
-}
-
-/// A count that is not 0.
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("it must be 1 or more; 0 would do nothing".into()),
-        Ok(count) => Ok(count),
-        Err(_) => Err("it must be a whole number".into()),
     }
 }

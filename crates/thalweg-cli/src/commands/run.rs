@@ -1,4 +1,4 @@
-//! `thalweg run`: runs a method once, and shows what comes out.
+//! `thalweg run`: runs a method and shows its outputs.
 
 use std::fs;
 use std::io::Write;
@@ -7,24 +7,23 @@ use std::time::{Duration, Instant};
 
 use thalweg::{LoadOptions, MethodOptions, RunOptions, Trace, Value};
 
-use super::Verdict;
-use super::graphs::Graphs;
-use super::timing::Times;
-use super::traced;
+use super::times::Times;
+use super::trace;
+use super::verdict::Verdict;
 use crate::compare::difference;
 use crate::failure::{Failure, Result};
-use crate::input::{HELP, MADE_UP, Prepared, Spec};
+use crate::input::{HELP, Prepared, Spec};
 use crate::npy;
-use crate::profiles::Pinned;
+use crate::options::{Graphs, Profiles, Threads, at_least_one};
 use crate::program::{Chosen, Source};
 use crate::summary::{summary, type_and_shape};
 use crate::text;
 
-/// What to run.
+/// The method to run, and its inputs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A program (.pte), or a folder with one; from a folder with recorded answers (case.json),
-    /// the recorded inputs are taken and the outputs compared, unless there is an --input
+    /// A program (.pte), or a folder with one. If the folder has recorded answers (case.json), the
+    /// inputs are the recorded ones and the outputs are compared, unless there is an --input
     #[arg(value_name = "PROGRAM")]
     program: PathBuf,
     /// The method [default: forward, or the only one]
@@ -38,21 +37,21 @@ pub(crate) struct Arguments {
     /// Writes outputs to this folder as .npy files
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Makes so many calls, and says how long they take; outputs are those of the first
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::at_least_one)]
+    /// The number of calls. Outputs are those of the first; with more than one, the median time is
+    /// printed, too
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
     repeat: usize,
     #[command(flatten)]
-    pinned: Pinned,
-    /// Whether what calls ask a device for is launched as graphs
+    profiles: Profiles,
+    /// CUDA graphs for the work that a call submits to a device
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Graphs::Auto)]
     graph: Graphs,
-    /// Writes to this file what happens while the program is loaded and run, to be opened in
-    /// https://ui.perfetto.dev; also if that fails
+    /// Writes a trace of the load and of all calls to this file, also if one of them fails. Open it in
+    /// https://ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// How many threads operators may use [default: all]
-    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    threads: Threads,
 }
 
 /// Runs the command.
@@ -67,8 +66,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict>
     );
     let ran = ran.map_err(|failure| failure.in_file(&source.path));
     if let Some((trace, path)) = &trace {
-        // Also of what has failed: then it is of most use.
-        let saved = traced::save(trace, path).and_then(|lines| traced::print(&lines, out));
+        // Also after a failure, when a trace is of most use.
+        let saved = trace::save(trace, path).and_then(|lines| trace::print(&lines, out));
         return ran.and_then(|verdict| saved.map(|()| verdict));
     }
     ran
@@ -80,8 +79,8 @@ fn run_source(
     trace: Option<&Trace>,
     out: &mut dyn Write,
 ) -> Result<Verdict> {
-    let runtime = super::runtime(arguments.threads);
-    let mut options = arguments.pinned.load_options(LoadOptions::new());
+    let runtime = arguments.threads.runtime();
+    let mut options = arguments.profiles.load_options(LoadOptions::new());
     let mut method_options = MethodOptions::new();
     let mut run_options = RunOptions::new().graph(arguments.graph.into());
     if let Some(trace) = trace {
@@ -101,14 +100,9 @@ fn run_source(
     let mut method = chosen.instance_with(&method_options)?;
     let load = start.elapsed();
     let start = Instant::now();
-    let outputs = method.run_with(&inputs, &run_options).map_err(|error| {
-        let failure = Failure::from(error);
-        if prepared.made_up() {
-            failure.hint(MADE_UP)
-        } else {
-            failure
-        }
-    })?;
+    let outputs = method
+        .run_with(&inputs, &run_options)
+        .map_err(|error| prepared.explain(error))?;
     let first = start.elapsed();
     let outputs = outputs.to_values()?;
 
@@ -184,7 +178,7 @@ fn print_outputs(chosen: &Chosen, outputs: &[Value], out: &mut dyn Write) -> Res
     Ok(())
 }
 
-/// The number of an input or output, and its name where any has one.
+/// The first columns for an input or output: its number, and its name if any has one.
 fn heading(index: usize, names: &[Option<String>]) -> Vec<String> {
     let mut row = vec![index.to_string()];
     if names.iter().any(Option::is_some) {
@@ -213,7 +207,7 @@ fn save(folder: &Path, outputs: &[Value], out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// Says whether the outputs are the recorded ones, where there are some.
+/// Compares the outputs with the recorded ones, if there are any.
 fn compare_with_record(
     source: &Source,
     chosen: &Chosen,

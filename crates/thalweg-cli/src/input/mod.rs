@@ -1,4 +1,4 @@
-//! Inputs for a method: what the command line says, and what it leaves open.
+//! The inputs of a method: those that the command line gives, and made-up ones.
 
 mod random;
 mod read;
@@ -12,27 +12,31 @@ pub(crate) use spec::{Fill, HELP, Spec};
 use crate::failure::{Failure, Result, fail};
 use crate::text;
 
-/// The seed of random inputs where none is given.
+/// The default seed of random inputs.
 pub(crate) const DEFAULT_SEED: u64 = 0;
 
 /// Inputs that fit a method.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) values: Vec<Value>,
-    /// For each input, where it comes from.
+    /// The source of each input, in words.
     pub(crate) sources: Vec<String>,
-    /// What else the user should know.
+    /// Notes for the user, on inputs that were made up.
     pub(crate) notes: Vec<String>,
 }
 
-/// What to try when a call with made-up inputs fails.
-pub(crate) const MADE_UP: &str =
-    "--input with what the program expects; the inputs of this call were made up";
+/// The hint for a call with made-up inputs that fails.
+const MADE_UP: &str = "--input with what the program expects; the inputs of this call were made up";
 
 impl Prepared {
-    /// Whether nobody chose the inputs.
-    pub(crate) fn made_up(&self) -> bool {
-        !self.notes.is_empty()
+    /// The failure of a call with these inputs. It has a hint if the inputs were made up.
+    pub(crate) fn explain(&self, error: thalweg::Error) -> Failure {
+        let failure = Failure::from(error);
+        if self.notes.is_empty() {
+            failure
+        } else {
+            failure.hint(MADE_UP)
+        }
     }
 
     /// The inputs as a call takes them.
@@ -42,8 +46,8 @@ impl Prepared {
     }
 }
 
-/// Makes the inputs of a method from what the command line says: one spec for each input; or one
-/// for each that is not fixed by the program; or none, and all are random.
+/// Makes the inputs of a method. There is one spec for each input; or one for each that the program
+/// does not fix; or none, and all inputs are random.
 pub(crate) fn prepare(
     method: &MethodInfo,
     names: &[Option<String>],
@@ -89,7 +93,7 @@ pub(crate) fn prepare(
     Ok(prepared)
 }
 
-/// What an input or output is, in words.
+/// The type of an input or output, in words.
 pub(crate) fn describe(info: &ValueInfo) -> String {
     match info {
         ValueInfo::Tensor(tensor) => {
@@ -206,7 +210,7 @@ fn filled(
     Ok((Value::Tensor(tensor), source))
 }
 
-/// A tensor from a file, in the order that the program takes.
+/// A tensor from a file, in the dim order that the program takes.
 fn from_file(tensor: Tensor, info: &ValueInfo, source: String) -> Result<(Value, String)> {
     let ValueInfo::Tensor(wanted) = info else {
         return Err(Failure::new(format!(
@@ -231,7 +235,7 @@ fn from_file(tensor: Tensor, info: &ValueInfo, source: String) -> Result<(Value,
     Ok((Value::Tensor(tensor), source))
 }
 
-/// The same tensor with its dimensions in another order in memory.
+/// The same tensor in another dim order.
 fn in_order(tensor: &Tensor, dim_order: &[u8]) -> Result<Tensor> {
     let row_major = tensor.to_row_major()?;
     let mut ordered = Tensor::zeros_in_order(tensor.dtype(), tensor.sizes(), dim_order)?;

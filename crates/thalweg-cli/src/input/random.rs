@@ -1,8 +1,8 @@
-//! Tensors made of numbers that depend on a seed only.
+//! Tensors of random numbers that depend on a seed only.
 
 use thalweg::{DType, Result, Tensor, TensorViewMut, bf16, f16};
 
-/// What the random numbers are, for people.
+/// The ranges of the random numbers, in words.
 pub(crate) const RANGES: &str = "floats from -1 to 1, integers 0 or 1";
 
 /// A tensor of random numbers: the same for the same seed, on every machine and in every version.
@@ -82,7 +82,7 @@ fn part(dtype: DType) -> DType {
     }
 }
 
-/// Writes a number of magnitude at most 1 as an element; integers cut off the fraction.
+/// Writes a number of magnitude at most 1 as an element. Integers are truncated.
 fn write_float(dtype: DType, value: f64, bytes: &mut [u8]) {
     match dtype {
         DType::F16 => bytes.copy_from_slice(&f16::from_f64(value).to_ne_bytes()),

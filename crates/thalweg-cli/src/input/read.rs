@@ -21,7 +21,7 @@ pub(super) fn safetensors(path: &Path, key: Option<&str>) -> Result<Tensor> {
     parse_safetensors(&file, key).map_err(|failure| failure.of(path.display()))
 }
 
-/// The tensor of a file that holds its elements and nothing else.
+/// The tensor of a raw file: its elements and nothing else.
 pub(super) fn raw(path: &Path, dtype: DType, shape: &[usize]) -> Result<Tensor> {
     let file = read(path)?;
     let needed = thalweg::numel(shape)?.checked_mul(dtype.size());

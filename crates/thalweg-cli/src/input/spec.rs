@@ -1,11 +1,11 @@
-//! How inputs are written on the command line.
+//! Inputs on the command line.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use thalweg::DType;
 
-/// What one `--input` says.
+/// The value of one `--input`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Spec {
     /// `none`
@@ -35,16 +35,16 @@ pub(crate) enum Spec {
     },
 }
 
-/// What a tensor is filled with.
+/// The elements of a made-up tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
-    /// Random numbers; with a seed of its own, if the command line has one.
+    /// Random numbers, with the seed if the command line has one.
     Random(Option<u64>),
     Zeros,
     Ones,
 }
 
-/// What the help says about [`Spec`].
+/// The help text for [`Spec`].
 pub(crate) const HELP: &str = "\
 An input, one option for each in order: x.npy, file.safetensors:KEY, a raw file with its type and \
 shape such as x.bin:f32[1,3], random[:SEED], zeros, ones (these with a shape, as in random:7[2,3], \

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Result, fail};
 
-/// What a header says.
+/// The fields of a header.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
     pub(super) descr: String,
@@ -40,11 +40,11 @@ impl Header {
     }
 }
 
-/// What is left to read.
+/// The text that is left to read.
 struct Rest<'t>(&'t str);
 
 impl<'t> Rest<'t> {
-    /// Whether a character comes next; if so, it is read.
+    /// Reads a character if it comes next. Returns true if it does.
     fn take(&mut self, c: char) -> bool {
         self.0 = self.0.trim_start();
         match self.0.strip_prefix(c) {

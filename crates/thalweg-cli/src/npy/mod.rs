@@ -1,8 +1,8 @@
 //! NumPy's file format for arrays, `.npy`: a magic, a version, a header that is a Python dict in
 //! text, and the elements.
 //!
-//! The crate for it brings a parser generator and big integers along, which take a tenth of the
-//! time that this command takes to build, to read one line; and it panics on shapes that overflow.
+//! There is a crate for it, which depends on a parser generator and on big integers to read one line. They take
+//! a tenth of the build time of this command. It also panics on shapes that overflow.
 
 mod header;
 
@@ -54,9 +54,8 @@ pub(crate) fn parse(file: &[u8]) -> Result<Tensor> {
     Ok(Tensor::from_bytes(dtype, shape, &dim_order, &swapped)?)
 }
 
-/// Writes a tensor to a file, in logical order. Returns the type it is written as where NumPy
-/// lacks the tensor's own: f32 for bf16 and the floats of one byte, c64 for c32. Nothing is lost
-/// by that.
+/// Writes a tensor to a file, in logical order. A type that NumPy lacks is written as a wider one, without
+/// loss: bf16 and 8-bit floats as f32, c32 as c64. Returns the wider type, if there is one.
 pub(crate) fn write(path: &Path, view: TensorView<'_>) -> Result<Option<DType>> {
     let row_major = view.to_tensor()?.to_row_major()?;
     let written_as = match view.dtype() {
@@ -94,7 +93,7 @@ fn write_elements(file: &mut impl Write, view: TensorView<'_>, as_type: DType) -
     Ok(())
 }
 
-/// Everything before the elements.
+/// The part of a file before the elements.
 fn start(dtype: DType, shape: &[usize]) -> Vec<u8> {
     let sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
     let text = format!(
@@ -173,7 +172,7 @@ fn element(descr: &str) -> Result<(char, DType)> {
     Ok((order, dtype))
 }
 
-/// How NumPy names a type that it has.
+/// NumPy's name of a type.
 fn descr(dtype: DType) -> String {
     let code = match dtype {
         DType::Bool => return "|b1".into(),

@@ -4,13 +4,14 @@
 use std::path::Path;
 
 use thalweg::aoti::NAME;
-use thalweg::format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
-use thalweg::{DeviceId, DeviceKind};
+use thalweg::format::{ProgramBuilder, ScalarType};
 use thalweg_aoti_sample::{MAGIC, Recipe};
 use thalweg_testing::sample::{library, named_payload};
 
-use super::engines::with_gpu;
+use super::gpu::with_gpu;
 use super::path;
+use super::programs::{forward_on_device, save};
+use super::sample::{library, named_payload};
 
 /// Writes a program of three libraries, one after the other.
 fn write_program(path: &Path) {
@@ -25,11 +26,7 @@ fn write_program(path: &Path) {
     };
     program.named("library", library(&recipe));
     let payload = program.payload(named_payload("library", &[]));
-    let mut method = MethodBuilder::new("forward");
-    let arena = method.arena(DeviceId {
-        kind: DeviceKind::Cuda,
-        index: 0,
-    });
+    let (mut method, arena) = forward_on_device();
     let x = method.tensor(ScalarType::Float, &[8, 8]);
     method.input(x);
     let mut at = method.tensor_in(arena, ScalarType::Float, &[8, 8]);
@@ -43,24 +40,22 @@ fn write_program(path: &Path) {
     let y = method.tensor(ScalarType::Float, &[8, 8]);
     method.call("et_copy::_d2h_copy.out", &[at, y, y]);
     method.output(y);
-    program.method(method);
-    let program = program.build().unwrap();
-    std::fs::write(path, program.to_bytes(&WriteOptions::default()).unwrap()).unwrap();
+    save(program, method, path);
 }
 
 #[test]
-fn the_floor_of_a_call_with_libraries_is_the_call_as_one_graph() {
+fn the_baseline_of_a_call_with_libraries_is_the_call_as_one_graph() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("model.pte");
     write_program(&program);
-    let arguments = ["bench", "--floor", "--repeat=5", "--warmup=1"];
+    let arguments = ["bench", "baseline", "--repeat=5", "--warmup=1"];
     let json = with_gpu(&[&arguments[..], &["--json", path(&program)]].concat()).json();
     let measured = &json["programs"][0];
     assert_eq!(measured["bytes_to_device"], 256);
     assert_eq!(measured["same_outputs"], true);
     let graph = &measured["kinds"][0];
     assert_eq!(graph["memory"], "pinned, graph");
-    for what in ["method", "floor"] {
+    for what in ["method", "baseline"] {
         assert_eq!(graph[what]["calls"], 5, "{graph}");
     }
     assert!(graph["ratio"].as_f64() > Some(0.0));
@@ -70,7 +65,7 @@ fn the_floor_of_a_call_with_libraries_is_the_call_as_one_graph() {
 }
 
 #[test]
-fn graphs_can_be_asked_for_and_left_out() {
+fn graphs_can_be_required_and_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("model.pte");
     write_program(&program);

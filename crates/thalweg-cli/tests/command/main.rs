@@ -1,15 +1,20 @@
-//! What the command does, seen from outside.
+//! The command, seen from outside.
 
 mod bench;
 mod doctor;
 #[cfg(target_os = "linux")]
 mod engines;
+#[cfg(target_os = "linux")]
+mod gpu;
 mod inspect;
 #[cfg(target_os = "linux")]
 mod libraries;
+#[cfg(target_os = "linux")]
+mod programs;
 mod run;
 #[cfg(target_os = "linux")]
-mod together;
+#[path = "../../../thalweg-aoti/tests/sample/mod.rs"]
+mod sample;
 #[cfg(target_os = "linux")]
 mod traces;
 mod verify;
@@ -18,7 +23,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What came of running the command.
+/// The result of running the command.
 struct Ran {
     code: i32,
     out: String,
@@ -30,7 +35,7 @@ fn thalweg<S: AsRef<OsStr>>(arguments: &[S]) -> Ran {
     thalweg_in(&[], arguments)
 }
 
-/// The same, with more in the environment.
+/// Runs the command with additions to its environment.
 fn thalweg_in<S: AsRef<OsStr>>(environment: &[(&str, &OsStr)], arguments: &[S]) -> Ran {
     let output = Command::new(env!("CARGO_BIN_EXE_thalweg"))
         .args(arguments)
@@ -60,7 +65,7 @@ impl Ran {
         serde_json::from_str(&self.ok()).unwrap()
     }
 
-    /// The message of a run that could not do what it was asked to.
+    /// The message of a run that failed.
     fn refused(self) -> String {
         assert_eq!(self.code, 2, "{}{}", self.out, self.err);
         assert!(self.err.starts_with("error: "), "{}", self.err);

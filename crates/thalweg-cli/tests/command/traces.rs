@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::engines::{with_gpu, write_broken_program, write_program};
+use super::engines::programs::{write_broken_program, write_program};
+use super::gpu::with_gpu;
 use super::{path, thalweg};
 
 /// The events of a trace.
@@ -114,8 +115,10 @@ fn bench_traces_one_call_more_than_it_measures() {
     assert_eq!(spans(&traced, "graph"), (0, 1));
     let json = with_gpu(&[&bench[..], &["--json", "--trace", path(&trace)]].concat()).json();
     assert_eq!(json["programs"][0]["calls"], 3);
-    let refused = with_gpu(&[&bench[..], &["--floor", "--trace", path(&trace)]].concat());
-    assert_eq!(refused.code, 2);
+    for experiment in ["baseline", "together", "alternate"] {
+        let refused = with_gpu(&["bench", experiment, path(&program), "--trace", path(&trace)]);
+        assert_eq!(refused.code, 2, "{experiment}");
+    }
 }
 
 #[test]

@@ -1,98 +1,118 @@
-//! `thalweg bench --alternate`: recorded calls, each by itself and one after the other.
+//! `thalweg bench alternate`: recorded calls that alternate, beside the same calls repeated.
 
 use std::io::Write;
-use std::str::FromStr;
-use std::time::Duration;
+use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use thalweg::{Input, LoadOptions, Method, Profile, RunOptions};
+use thalweg::{
+    Device, Input, LoadOptions, Method, Profile, Program, RunOptions, Runtime, Schedule,
+};
 
-use super::place::{OutputPlace, Placed};
-use super::{Arguments, devices, micros, print_build, print_machine, timed};
-use crate::commands::Verdict;
-use crate::commands::timing::Times;
+use super::experiment::{Experiment, Series, Stop};
+use super::instance::devices;
+use super::location::{InputLocation, LocatedInputs, OutputLocation};
+use super::options::Options;
+use super::report::{Report, Table, micros, statistics};
+use super::sample::Sample;
+use super::turns::{Turn, Turns};
+use crate::commands::times::Times;
 use crate::failure::{Failure, Result};
 use crate::fixture::RecordedCall;
-use crate::machine::Machine;
+use crate::options::Graphs;
 use crate::program::Source;
 use crate::summary::type_and_shape;
 use crate::text;
 
-/// Which recorded calls take turns; all, if none is named.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Turns(Vec<Turn>);
-
-/// A recorded call by its number in the record, and the profile that it pins.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Turn {
-    call: usize,
-    profile: Option<usize>,
+/// The recorded calls to measure.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The recorded calls, by number from 0 on. A profile after `@` is pinned for the call
+    #[arg(long, value_name = "CALL[@PROFILE],...", default_value = "all")]
+    calls: Turns,
+    /// The number of rounds, of which the first is not counted
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    rounds: usize,
+    /// The location of inputs when a call begins
+    #[arg(long, value_name = "WHERE", value_enum, default_value_t = InputLocation::Host)]
+    inputs: InputLocation,
+    /// The location of outputs when a call ends. With `device`, the device's stream is synchronized
+    /// once after each call, and times are until then
+    #[arg(long, value_name = "WHERE", value_enum, default_value_t = OutputLocation::Host)]
+    outputs: OutputLocation,
+    /// CUDA graphs for the work that calls submit to a device
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Graphs::Auto)]
+    graph: Graphs,
+    #[command(flatten)]
+    options: Options,
 }
 
-/// How calls follow each other.
+/// The order of calls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
-    /// Each after one of its kind.
+    /// Each call after one of its kind.
     Staying,
-    /// Each after one of another kind.
+    /// Each call after one of another kind.
     Alternating,
-    /// The same, where engines have one context that is switched from profile to profile.
+    /// Alternating calls on engines that have one context, which switches from profile to profile.
     OneContext,
 }
 
-const MODES: [Mode; 3] = [Mode::Staying, Mode::Alternating, Mode::OneContext];
+/// The modes of engines that have a context for each profile.
+const CONTEXTS: [Mode; 2] = [Mode::Staying, Mode::Alternating];
 
-/// What was measured of one program.
+/// The modes of engines that have one context.
+const ONE_CONTEXT: [Mode; 1] = [Mode::OneContext];
+
+/// The times of one program.
 struct Measured {
     program: String,
-    turns: Vec<MeasuredTurn>,
+    calls: Vec<MeasuredCall>,
 }
 
-/// What was measured of one of the calls that take turns.
-struct MeasuredTurn {
+/// The times of a recorded call.
+struct MeasuredCall {
     what: String,
-    /// By mode.
-    times: [Times; MODES.len()],
+    modes: Vec<(Mode, Times)>,
 }
 
-/// Runs the command.
-pub(super) fn alternate(
-    arguments: &Arguments,
-    turns: &Turns,
-    out: &mut dyn Write,
-) -> Result<Verdict> {
+/// The calls of a program, ready to be made. Series are numbered by mode, and by call within a mode.
+struct Calls<'a> {
+    turns: &'a [(Turn, &'a RecordedCall)],
+    instances: Instances,
+    inputs: Vec<Vec<Input<'a>>>,
+    options: &'a [RunOptions<'a>],
+    /// The devices to wait for after a call.
+    devices: Vec<Arc<dyn Device>>,
+}
+
+/// Instances of methods, by name.
+#[derive(Default)]
+struct Instances(Vec<(String, Method)>);
+
+/// Runs the experiment.
+pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     if arguments.rounds < 2 {
         return Err(Failure::new(
             "the first round is not counted, so that one round leaves nothing to measure",
         )
         .hint("--rounds 2, or more"));
     }
-    let mut all = Vec::new();
-    for program in &arguments.programs {
-        let source = Source::find(program, &arguments.data)?;
-        let measured = measure(arguments, turns, &source);
-        all.push(measured.map_err(|failure| failure.in_file(&source.path))?);
-    }
-    let machine = Machine::look();
-    if arguments.json {
-        print_json(arguments, &machine, &all, out)?;
-    } else {
-        print_table(arguments, &machine, &all, out)?;
-    }
-    Ok(Verdict::Right)
+    let all = arguments
+        .options
+        .each(|source| measure(arguments, source))?;
+    report(arguments, &all).print(arguments.options.json, out)
 }
 
-fn measure(arguments: &Arguments, turns: &Turns, source: &Source) -> Result<Measured> {
-    let turns = turns.of(source.recorded_calls())?;
-    let runtime = crate::commands::runtime(arguments.threads);
-    let profiles: Vec<_> = turns
+fn measure(arguments: &Arguments, source: &Source) -> Result<Measured> {
+    let turns = arguments.calls.find(source.recorded_calls())?;
+    let runtime = arguments.options.threads.runtime();
+    let profiles = turns
         .iter()
-        .map(|(turn, _)| turn.profile.map(Profile::index))
-        .collect();
-    let on_device = arguments.outputs == OutputPlace::Device;
+        .map(|(turn, _)| turn.profile.map(Profile::index));
+    let profiles: Vec<_> = profiles.collect();
     let options = profiles.iter().map(|profile| {
         let options = RunOptions::new()
-            .device_outputs(on_device)
+            .device_outputs(arguments.outputs == OutputLocation::Device)
             .graph(arguments.graph.into());
         match profile {
             Some(profile) => options.profile(profile),
@@ -100,80 +120,89 @@ fn measure(arguments: &Arguments, turns: &Turns, source: &Source) -> Result<Meas
         }
     });
     let options: Vec<_> = options.collect();
-    let mut times = vec![<[Vec<Duration>; MODES.len()]>::default(); turns.len()];
+    let mut calls: Vec<_> = turns.iter().map(|turn| MeasuredCall::new(turn)).collect();
     // One after the other, since calls of one program are not to wait for memory of the other.
-    for single in [false, true] {
-        let load = arguments.pinned.load_options(context_options(single));
+    for (modes, one_context) in [(&CONTEXTS[..], false), (&ONE_CONTEXT[..], true)] {
+        let load = context_options(one_context);
+        let load = arguments.options.load_options(load);
         let first = turns.first().map(|(_, call)| &*call.method);
-        let chosen = source.load(&runtime, first, load)?;
-        let program = &chosen.program;
-        let (mut instances, mut placed, mut used) = (Instances::default(), Vec::new(), Vec::new());
-        for (_, call) in &turns {
-            instances.add(&call.method, || program.method(&call.method))?;
-            let schedule = program.schedule(&call.method)?;
-            placed.push(Placed::new(arguments.inputs, &call.inputs, &schedule)?);
-            for device in devices(&runtime, &schedule)? {
-                if used
-                    .iter()
-                    .all(|known: &std::sync::Arc<dyn thalweg::Device>| known.id() != device.id())
-                {
-                    used.push(device);
-                }
-            }
-        }
-        let lent: Vec<_> = placed.iter().map(Placed::lend).collect::<Result<_>>()?;
-        let inputs = lent.iter().zip(&turns);
-        let inputs = inputs.map(|(lent, (_, call))| lent.inputs(&call.inputs));
-        let inputs: Vec<Vec<Input<'_>>> = inputs.collect::<Result<_>>()?;
-        let waits = if on_device { &*used } else { &[] };
-        let mut call = |turn: usize| {
-            let method = instances.get(&turns[turn].1.method)?;
-            Ok::<_, Failure>(timed(method, &inputs[turn], &options[turn], waits)?.1)
-        };
-        let block = arguments.repeat.div_ceil(arguments.rounds - 1);
-        for round in 0..arguments.rounds {
-            let counts = round > 0;
-            for mode in MODES {
-                if single != (mode == Mode::OneContext) {
-                    continue;
-                }
-                for order in mode.orders(turns.len()) {
-                    for repeat in 0..arguments.warmup + block {
-                        for &turn in &order {
-                            let time = call(turn)?;
-                            if counts && repeat >= arguments.warmup {
-                                times[turn][mode as usize].push(time);
-                            }
-                        }
-                    }
-                }
-            }
+        let program = source.load(&runtime, first, load)?.program;
+        let series = measure_modes(arguments, &runtime, &program, &turns, &options, modes)?;
+        for (index, series) in series.into_iter().enumerate() {
+            let mode = modes[index / turns.len()];
+            calls[index % turns.len()]
+                .modes
+                .push((mode, series.complete));
         }
     }
-    let measured = turns.iter().zip(times).map(|((turn, call), times)| {
-        let shapes: Vec<_> = call
-            .inputs
-            .iter()
-            .map(|input| type_and_shape(input.as_output()))
-            .collect();
-        let mut what = format!("call {}: {} {}", turn.call, call.method, shapes.join(", "));
-        if let Some(profile) = turn.profile {
-            what += &format!(", profile {profile}");
-        }
-        MeasuredTurn {
-            what,
-            times: times.map(Times::new),
-        }
-    });
     Ok(Measured {
         program: source.path.display().to_string(),
-        turns: measured.collect(),
+        calls,
     })
 }
 
-/// Instances of methods, by their names.
-#[derive(Default)]
-struct Instances(Vec<(String, Method)>);
+/// Measures the calls in some modes. Returns their series.
+fn measure_modes(
+    arguments: &Arguments,
+    runtime: &Runtime,
+    program: &Program,
+    turns: &[(Turn, &RecordedCall)],
+    options: &[RunOptions<'_>],
+    modes: &[Mode],
+) -> Result<Vec<Series>> {
+    let (mut instances, mut used, mut located) = (Instances::default(), Vec::new(), Vec::new());
+    for (_, call) in turns {
+        instances.add(&call.method, || program.method(&call.method))?;
+        let schedule = program.schedule(&call.method)?;
+        located.push(LocatedInputs::new(
+            arguments.inputs,
+            &call.inputs,
+            &schedule,
+        )?);
+        if arguments.outputs == OutputLocation::Device {
+            add_devices(&mut used, runtime, &schedule)?;
+        }
+    }
+    let borrowed = located.iter().map(LocatedInputs::borrow);
+    let borrowed = borrowed.collect::<Result<Vec<_>>>()?;
+    let inputs = borrowed.iter().zip(turns);
+    let inputs = inputs.map(|(borrowed, (_, call))| borrowed.inputs(&call.inputs));
+    let mut calls = Calls {
+        turns,
+        instances,
+        inputs: inputs.collect::<Result<_>>()?,
+        options,
+        devices: used,
+    };
+    let experiment = Experiment {
+        rounds: arguments.rounds,
+        uncounted: 1,
+        warmup: arguments.options.warmup,
+        repeat: arguments.options.repeat,
+    };
+    let count = turns.len();
+    let blocks = modes.iter().enumerate().flat_map(|(index, mode)| {
+        let series = index * count..(index + 1) * count;
+        match mode {
+            Mode::Staying => series.map(|series| vec![series]).collect(),
+            Mode::Alternating | Mode::OneContext => vec![series.collect()],
+        }
+    });
+    let blocks: Vec<_> = blocks.collect();
+    let series = experiment.measure(&blocks, |series| calls.call(series))?;
+    let series = series.into_iter();
+    series.map(|series| series.map_err(Failure::new)).collect()
+}
+
+impl Calls<'_> {
+    /// Makes a call of a series.
+    fn call(&mut self, series: usize) -> Result<Sample, Stop> {
+        let turn = series % self.turns.len();
+        let method = self.instances.get(&self.turns[turn].1.method)?;
+        let (inputs, options) = (&self.inputs[turn], &self.options[turn]);
+        Ok(Sample::of_method(method, inputs, options, &self.devices)?)
+    }
+}
 
 impl Instances {
     fn add(&mut self, name: &str, make: impl FnOnce() -> thalweg::Result<Method>) -> Result<()> {
@@ -191,15 +220,33 @@ impl Instances {
     }
 }
 
-impl Mode {
-    /// Blocks, each with the turns that follow each other in it again and again.
-    fn orders(self, turns: usize) -> Vec<Vec<usize>> {
-        match self {
-            Self::Staying => (0..turns).map(|turn| vec![turn]).collect(),
-            Self::Alternating | Self::OneContext => vec![(0..turns).collect()],
+/// Adds the devices that a method uses, each once.
+fn add_devices(
+    known: &mut Vec<Arc<dyn Device>>,
+    runtime: &Runtime,
+    schedule: &Schedule,
+) -> Result<()> {
+    for device in devices(runtime, schedule)? {
+        if known.iter().all(|known| known.id() != device.id()) {
+            known.push(device);
         }
     }
+    Ok(())
+}
 
+#[cfg(target_os = "linux")]
+fn context_options(single: bool) -> LoadOptions {
+    use thalweg::tensorrt::{NAME, SINGLE_CONTEXT};
+    LoadOptions::new().backend_option(NAME, SINGLE_CONTEXT, single)
+}
+
+/// Other systems have no TensorRT.
+#[cfg(not(target_os = "linux"))]
+fn context_options(_: bool) -> LoadOptions {
+    LoadOptions::new()
+}
+
+impl Mode {
     fn name(self) -> &'static str {
         match self {
             Self::Staying => "staying",
@@ -209,107 +256,65 @@ impl Mode {
     }
 }
 
-#[cfg(target_os = "linux")]
-fn context_options(single: bool) -> LoadOptions {
-    use thalweg::tensorrt::{NAME, SINGLE_CONTEXT};
-    LoadOptions::new().backend_option(NAME, SINGLE_CONTEXT, single)
-}
-
-/// Elsewhere there is no TensorRT.
-#[cfg(not(target_os = "linux"))]
-fn context_options(_: bool) -> LoadOptions {
-    LoadOptions::new()
-}
-
-impl Turns {
-    /// The recorded calls that take turns.
-    fn of<'r>(
-        &self,
-        recorded: Option<&'r [RecordedCall]>,
-    ) -> Result<Vec<(Turn, &'r RecordedCall)>> {
-        let Some(recorded) = recorded else {
-            return Err(
-                Failure::new("there are no recorded calls that could take turns")
-                    .hint("a folder with a model.pte and a case.json"),
-            );
-        };
-        let all = (0..recorded.len()).map(|call| Turn {
-            call,
-            profile: None,
-        });
-        let turns = match &*self.0 {
-            [] => all.collect(),
-            some => some.to_vec(),
-        };
-        if turns.len() < 2 {
-            return Err(Failure::new(
-                "only one call takes turns, so that there is nothing to alternate with",
-            ));
+impl MeasuredCall {
+    /// A call without times.
+    fn new((turn, call): &(Turn, &RecordedCall)) -> Self {
+        let inputs = call.inputs.iter();
+        let shapes: Vec<_> = inputs.map(|it| type_and_shape(it.as_output())).collect();
+        let mut what = format!("call {}: {} {}", turn.call, call.method, shapes.join(", "));
+        if let Some(profile) = turn.profile {
+            what += &format!(", profile {profile}");
         }
-        let of = |turn: Turn| match recorded.get(turn.call) {
-            Some(call) => Ok((turn, call)),
-            None => Err(Failure::new(format!(
-                "there is no call {}; the record has {}, from 0 on",
-                turn.call,
-                text::count(recorded.len(), "call")
-            ))),
-        };
-        turns.into_iter().map(of).collect()
+        Self {
+            what,
+            modes: Vec::new(),
+        }
+    }
+
+    /// The microseconds by which the median is longer than that of the first mode, staying.
+    fn more(&self, times: &Times) -> f64 {
+        let staying = self.modes.first().map(|(_, times)| times.median());
+        micros(times.median()) - micros(staying.unwrap_or_default())
     }
 }
 
-impl FromStr for Turns {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "all" {
-            return Ok(Self::default());
-        }
-        let number = |text: &str| {
-            let number = text.parse::<usize>();
-            number.map_err(|_| format!("`{text}` is no number of a recorded call or profile"))
-        };
-        let turn = |text: &str| {
-            Ok(match text.split_once('@') {
-                None => Turn {
-                    call: number(text)?,
-                    profile: None,
-                },
-                Some((call, profile)) => Turn {
-                    call: number(call)?,
-                    profile: Some(number(profile)?),
-                },
-            })
-        };
-        text.split(',')
-            .map(turn)
-            .collect::<Result<_, _>>()
-            .map(Self)
+fn report(arguments: &Arguments, all: &[Measured]) -> Report {
+    let options = &arguments.options;
+    Report {
+        conditions: vec![format!(
+            "{} in turn; the first is not counted, and neither are {} before each block",
+            text::count(arguments.rounds, "round"),
+            text::count(options.warmup, "call"),
+        )],
+        tables: all.iter().map(Measured::table).collect(),
+        notes: vec![
+            "`more` is how much longer the median is than where calls of one kind follow each \
+             other; with `one context`, engines switch the profile of one, rather than have one for \
+             each"
+                .into(),
+        ],
+        json: json!({
+            "options": {
+                "repeat": options.repeat,
+                "warmup": options.warmup,
+                "rounds": arguments.rounds,
+                "rounds_not_counted": 1,
+                "inputs": arguments.inputs.name(),
+                "outputs": arguments.outputs.name(),
+            },
+            "programs": all.iter().map(Measured::to_json).collect::<Vec<_>>(),
+        }),
     }
 }
 
-fn print_table(
-    arguments: &Arguments,
-    machine: &Machine,
-    all: &[Measured],
-    out: &mut dyn Write,
-) -> Result<()> {
-    print_machine(machine, out)?;
-    writeln!(
-        out,
-        "{} in turn; the first is not counted, and neither are {} before each block",
-        text::count(arguments.rounds, "round"),
-        text::count(arguments.warmup, "call"),
-    )?;
-    print_build(out)?;
-    for measured in all {
-        writeln!(out, "{}", measured.program)?;
+impl Measured {
+    fn table(&self) -> Table {
         let heading = ["", "", "calls", "median", "p90", "p99", "best", "more"];
-        let mut rows = vec![heading.map(String::from).to_vec()];
-        for turn in &measured.turns {
-            for (mode, times) in MODES.iter().zip(&turn.times) {
-                rows.push(vec![
-                    text::printable(&turn.what),
+        let mut table = Table::new(Some(self.program.clone()), &heading);
+        for call in &self.calls {
+            table.rows.extend(call.modes.iter().map(|(mode, times)| {
+                vec![
+                    text::printable(&call.what),
                     mode.name().into(),
                     times.len().to_string(),
                     text::duration(times.median()),
@@ -318,91 +323,24 @@ fn print_table(
                     text::duration(times.best()),
                     match mode {
                         Mode::Staying => String::new(),
-                        _ => format!("{:+.1} µs", turn.more(*mode)),
+                        _ => format!("{:+.1} µs", call.more(times)),
                     },
-                ]);
-            }
+                ]
+            }));
         }
-        out.write_all(text::columns("  ", rows).as_bytes())?;
+        table
     }
-    writeln!(
-        out,
-        "`more` is how much longer the median is than where calls of one kind follow each other; \
-         with `one context`, engines switch the profile of one, rather than have one for each"
-    )?;
-    Ok(())
-}
 
-impl MeasuredTurn {
-    /// How many microseconds more than staying.
-    fn more(&self, mode: Mode) -> f64 {
-        micros(self.times[mode as usize].median())
-            - micros(self.times[Mode::Staying as usize].median())
-    }
-}
-
-fn print_json(
-    arguments: &Arguments,
-    machine: &Machine,
-    all: &[Measured],
-    out: &mut dyn Write,
-) -> Result<()> {
-    let mode = |turn: &MeasuredTurn, mode: Mode| -> Json {
-        let times = &turn.times[mode as usize];
-        json!({
-            "mode": mode.name(),
-            "calls": times.len(),
-            "median_us": micros(times.median()),
-            "p90_us": micros(times.percentile(90)),
-            "p99_us": micros(times.p99()),
-            "best_us": micros(times.best()),
-            "mean_us": micros(times.mean()),
-            "more_us": turn.more(mode),
-        })
-    };
-    let turn = |turn: &MeasuredTurn| -> Json {
-        let modes = MODES.map(|it| mode(turn, it));
-        json!({ "call": turn.what, "modes": modes })
-    };
-    let programs = all.iter().map(|measured| {
-        let turns: Vec<_> = measured.turns.iter().map(turn).collect();
-        json!({ "program": measured.program, "turns": turns })
-    });
-    let report = json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "debug_assertions": cfg!(debug_assertions),
-        "machine": machine,
-        "options": {
-            "repeat": arguments.repeat,
-            "warmup": arguments.warmup,
-            "rounds": arguments.rounds,
-            "rounds_not_counted": 1,
-            "inputs": arguments.inputs.name(),
-            "outputs": arguments.outputs.name(),
-        },
-        "programs": programs.collect::<Vec<_>>(),
-    });
-    Ok(writeln!(out, "{report:#}")?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn turns_are_calls_with_or_without_a_profile() {
-        let turn = |call, profile| Turn { call, profile };
-        assert_eq!("all".parse(), Ok(Turns::default()));
-        assert_eq!(
-            "0@1,12,3@0".parse(),
-            Ok(Turns(vec![
-                turn(0, Some(1)),
-                turn(12, None),
-                turn(3, Some(0))
-            ]))
-        );
-        for wrong in ["", "0@", "@1", "0,,1", "a", "0@1@2", "-1"] {
-            wrong.parse::<Turns>().unwrap_err();
-        }
+    fn to_json(&self) -> Json {
+        let calls = self.calls.iter().map(|call| {
+            let modes = call.modes.iter().map(|(mode, times)| {
+                let mut json = statistics(times);
+                json["mode"] = mode.name().into();
+                json["more_us"] = call.more(times).into();
+                json
+            });
+            json!({ "call": call.what, "modes": modes.collect::<Vec<_>>() })
+        });
+        json!({ "program": self.program, "turns": calls.collect::<Vec<_>>() })
     }
 }

@@ -1,26 +1,27 @@
-//! `thalweg bench --shared-scratch`: methods whose engines share one scratch, beside the same that do
-//! not.
+//! Shared scratch of TensorRT engines, which `thalweg bench call` compares with scratch of their own.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
 use thalweg::{Device, LoadOptions, Runtime};
 
+use crate::options::Threads;
 use crate::text;
 
-/// Whether engines share their scratch.
+/// The scratch of TensorRT engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum SharedScratch {
-    /// They have some each
+    /// A scratch for each engine
     Off,
-    /// They share one for each device
+    /// One scratch for all engines of a device
     On,
-    /// Measures both in turn
+    /// Both, measured in turn
     Both,
 }
 
 impl SharedScratch {
-    /// What is measured of each program.
+    /// The variants that are measured of each program: `true` for shared scratch.
     pub(super) fn variants(self) -> &'static [bool] {
         match self {
             Self::Off => &[false],
@@ -30,14 +31,14 @@ impl SharedScratch {
     }
 }
 
-/// With shared scratch, or without.
-pub(super) fn options(shared: bool) -> LoadOptions {
+/// Load options with shared scratch, or without.
+pub(super) fn load_options(shared: bool) -> LoadOptions {
     LoadOptions::new().shared_scratch(shared)
 }
 
-/// What shared scratch there is on the devices of a program.
+/// The shared scratch of the devices that a method uses.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Held {
+pub(super) struct ScratchUse {
     buffers: usize,
     bytes: usize,
     hits: u64,
@@ -45,9 +46,10 @@ pub(super) struct Held {
     growths: u64,
 }
 
-impl Held {
-    pub(super) fn in_words(&self) -> String {
-        format!(
+impl fmt::Display for ScratchUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
             "{} in {}; taken {} as it was, {} after a wait on the device; grown {}",
             text::bytes(self.bytes as u64),
             text::count(self.buffers, "buffer"),
@@ -65,17 +67,18 @@ fn times(count: u64) -> String {
     }
 }
 
-/// A runtime, and its shared scratch to look at.
-pub(super) struct Looked {
+/// A runtime whose shared scratch can be inspected.
+pub(super) struct ScratchRuntime {
     pub(super) runtime: Runtime,
     #[cfg(target_os = "linux")]
     pools: Option<(thalweg::cuda::Driver, thalweg::tensorrt::TensorRt)>,
 }
 
-impl Looked {
-    /// Everything that this machine offers. Where TensorRT is missing, a program that needs it says so.
+impl ScratchRuntime {
+    /// A runtime with everything that this machine offers. A missing TensorRT is an error only for
+    /// programs that need it.
     #[cfg(target_os = "linux")]
-    pub(super) fn new(threads: Option<usize>, shared: SharedScratch) -> Self {
+    pub(super) fn new(threads: Threads, shared: SharedScratch) -> Self {
         use thalweg::cuda::Driver;
         use thalweg::tensorrt::{NAME, Options, TensorRt};
 
@@ -87,31 +90,27 @@ impl Looked {
         let pools = (shared != SharedScratch::Off).then(found).flatten();
         let Some((_, tensorrt)) = &pools else {
             return Self {
-                runtime: crate::commands::runtime(threads),
+                runtime: threads.runtime(),
                 pools,
             };
         };
-        let builder = Runtime::builder().backend(NAME, tensorrt.clone());
-        let runtime = match threads {
-            Some(threads) => builder.threads(threads).build(),
-            None => builder.build(),
-        };
+        let tensorrt = tensorrt.clone();
         Self {
-            runtime: runtime.into(),
+            runtime: threads.runtime_with(|builder| builder.backend(NAME, tensorrt)),
             pools,
         }
     }
 
     /// The shared scratch of some devices, if there is any.
     #[cfg(target_os = "linux")]
-    pub(super) fn held(&self, devices: &[Arc<dyn Device>]) -> Option<Held> {
+    pub(super) fn scratch(&self, devices: &[Arc<dyn Device>]) -> Option<ScratchUse> {
         let (driver, tensorrt) = self.pools.as_ref()?;
         let all = devices.iter().filter_map(|device| {
             let ordinal = usize::try_from(device.id().index).ok()?;
             Some(tensorrt.scratch_statistics(&driver.device(ordinal).ok()?))
         });
         let sum: thalweg::tensorrt::ScratchStatistics = all.sum();
-        Some(Held {
+        Some(ScratchUse {
             buffers: sum.buffers,
             bytes: sum.bytes,
             hits: sum.hits,
@@ -120,17 +119,17 @@ impl Looked {
         })
     }
 
-    /// Elsewhere nothing shares.
+    /// Other systems have no TensorRT, and so no shared scratch.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn new(threads: Option<usize>, _: SharedScratch) -> Self {
+    pub(super) fn new(threads: Threads, _: SharedScratch) -> Self {
         Self {
-            runtime: crate::commands::runtime(threads),
+            runtime: threads.runtime(),
         }
     }
 
-    /// Elsewhere nothing shares.
+    /// Other systems have no TensorRT, and so no shared scratch.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn held(&self, _: &[Arc<dyn Device>]) -> Option<Held> {
+    pub(super) fn scratch(&self, _: &[Arc<dyn Device>]) -> Option<ScratchUse> {
         None
     }
 }

@@ -1,194 +1,211 @@
-//! `thalweg bench --together`: programs that one thread runs, on one stream and on a stream each.
+//! `thalweg bench together`: programs that one thread runs, on one stream and on a stream each.
 
 use std::io::Write;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 use thalweg::cuda::{Driver, Stream};
-use thalweg::{Device, Input, LoadOptions, Method, RunOptions};
+use thalweg::{Device, Input, LoadOptions, Method, RunOptions, Runtime};
 
-use super::place::Placed;
-use super::{Arguments, devices, explained, micros, print_build, print_machine};
-use crate::commands::Verdict;
-use crate::commands::timing::Times;
+use super::experiment::{Experiment, Stop};
+use super::instance::Instance;
+use super::location::{InputLocation, LocatedInputs};
+use super::options::{Choice, Options};
+use super::report::{Report, Table, statistics};
+use super::sample::Sample;
+use crate::commands::times::Times;
 use crate::failure::{Failure, Result};
 use crate::input::Prepared;
-use crate::machine::Machine;
+use crate::options::Graphs;
 use crate::program::Source;
 use crate::text;
 
-/// So often the kinds take turns, so that a clock that drifts drifts for all.
-const ROUNDS: usize = 5;
+/// The programs to measure together: at least two. Their outputs stay on the device.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    choice: Choice,
+    /// The location of inputs when a call begins
+    #[arg(long, value_name = "WHERE", value_enum, default_value_t = InputLocation::Host)]
+    inputs: InputLocation,
+    /// CUDA graphs for the work that calls submit to a device
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Graphs::Auto)]
+    graph: Graphs,
+    #[command(flatten)]
+    options: Options,
+}
 
-/// How the programs are run in one sample. All outputs stay on the device, and the host waits once, at
-/// the end.
+/// The calls of one sample. The host waits once, after all of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
-    /// One of them, and nothing else.
+    /// One program, and nothing else.
     Alone(usize),
-    /// All, on the thread's own stream, so that they take turns.
+    /// All programs on the thread's own stream, so that they take turns.
     OneStream,
-    /// All, on a stream each.
+    /// All programs, each on a stream of its own.
     OwnStreams,
 }
 
-/// A program that is measured.
-struct Subject {
+/// A program of the experiment.
+struct Member {
     program: String,
     prepared: Prepared,
-    placed: Placed,
+    located: LocatedInputs,
     device: Arc<dyn Device>,
     stream: Stream,
 }
 
-/// Runs the command.
-pub(super) fn together(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
-    if arguments.programs.len() < 2 {
+/// The calls of all programs. Series are numbered as the kinds are.
+struct Calls<'a> {
+    kinds: &'a [Kind],
+    members: &'a [Member],
+    methods: Vec<Method>,
+    inputs: Vec<Vec<Input<'a>>>,
+    options: RunOptions<'a>,
+}
+
+/// Runs the experiment.
+pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    let options = &arguments.options;
+    if options.programs.len() < 2 {
         return Err(
             Failure::new("there is only one program, and nothing to run it together with")
                 .hint("the same one twice, or another one"),
         );
     }
-    let runtime = crate::commands::runtime(arguments.threads);
-    let (mut subjects, mut methods) = (Vec::new(), Vec::new());
-    for program in &arguments.programs {
-        let source = Source::find(program, &arguments.data)?;
-        let subject = subject(arguments, &runtime, &source);
-        let (subject, method) = subject.map_err(|failure| failure.in_file(&source.path))?;
-        subjects.push(subject);
-        methods.push(method);
+    let runtime = options.threads.runtime();
+    let loaded = options.each(|source| Member::load(arguments, &runtime, source))?;
+    let (members, methods): (Vec<_>, Vec<_>) = loaded.into_iter().unzip();
+    let measured = measure(arguments, &members, methods)?;
+    report(&members, &measured).print(options.json, out)
+}
+
+impl Member {
+    /// Loads a program and makes an instance of its method.
+    fn load(arguments: &Arguments, runtime: &Runtime, source: &Source) -> Result<(Self, Method)> {
+        let options = arguments.options.load_options(LoadOptions::new());
+        let chosen = arguments.choice.load(source, runtime, options)?;
+        let prepared = arguments.choice.inputs(source, &chosen)?;
+        let instance = Instance::new(runtime, &chosen)?;
+        let [device] = &*instance.devices else {
+            return Err(Failure::new(format!(
+                "method {} uses {}, where each program has to use one",
+                chosen.info.name,
+                text::count(instance.devices.len(), "device")
+            )));
+        };
+        let ordinal = usize::try_from(device.id().index).unwrap_or(0);
+        let (values, schedule) = (&prepared.values, &instance.schedule);
+        let member = Self {
+            program: source.path.display().to_string(),
+            located: LocatedInputs::new(arguments.inputs, values, schedule)?,
+            prepared,
+            stream: Stream::new(&Driver::open(None)?.device(ordinal)?)?,
+            device: device.clone(),
+        };
+        Ok((member, instance.method))
     }
-    let measured = measure(arguments, &subjects, &mut methods)?;
-    let machine = Machine::look();
-    if arguments.json {
-        let numbers = measured.iter().map(|(kind, times)| {
-            json!({
-                "kind": kind.name(&subjects),
-                "calls": times.len(),
-                "median_us": micros(times.median()),
-                "p99_us": micros(times.p99()),
-                "best_us": micros(times.best()),
-            })
-        });
-        let report = json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "debug_assertions": cfg!(debug_assertions),
-            "machine": machine,
-            "together": numbers.collect::<Vec<_>>(),
-        });
-        writeln!(out, "{report:#}")?;
-        return Ok(Verdict::Right);
+}
+
+fn measure(
+    arguments: &Arguments,
+    members: &[Member],
+    methods: Vec<Method>,
+) -> Result<Vec<(Kind, Times)>> {
+    let alone = (0..members.len()).map(Kind::Alone);
+    let kinds: Vec<_> = alone.chain([Kind::OneStream, Kind::OwnStreams]).collect();
+    let borrowed = members.iter().map(|member| member.located.borrow());
+    let borrowed = borrowed.collect::<Result<Vec<_>>>()?;
+    let inputs = borrowed.iter().zip(members);
+    let inputs = inputs.map(|(borrowed, member)| borrowed.inputs(&member.prepared.values));
+    let mut calls = Calls {
+        kinds: &kinds,
+        members,
+        methods,
+        inputs: inputs.collect::<Result<_>>()?,
+        options: RunOptions::new()
+            .device_outputs(true)
+            .graph(arguments.graph.into()),
+    };
+    let options = &arguments.options;
+    let experiment = Experiment::comparison(options.warmup, options.repeat);
+    let blocks: Vec<_> = (0..kinds.len()).map(|series| vec![series]).collect();
+    let series = experiment
+        .measure(&blocks, |series| calls.call(series))?
+        .into_iter();
+    let measured = kinds.iter().zip(series);
+    let measured = measured.map(|(&kind, series)| match series {
+        Ok(series) => Ok((kind, series.complete)),
+        Err(why) => Err(Failure::new(why)),
+    });
+    measured.collect()
+}
+
+impl Calls<'_> {
+    /// Makes the calls of one sample.
+    fn call(&mut self, series: usize) -> Result<Sample, Stop> {
+        let kind = self.kinds[series];
+        let (members, methods, inputs) = (self.members, &mut self.methods, &self.inputs);
+        let call = || {
+            for (index, method) in methods.iter_mut().enumerate() {
+                let member = &members[index];
+                let options = match kind {
+                    Kind::Alone(only) if only != index => continue,
+                    Kind::Alone(_) | Kind::OneStream => self.options.clone(),
+                    Kind::OwnStreams => self.options.clone().stream(&member.stream),
+                };
+                let called = method.run_with(&inputs[index], &options);
+                called.map_err(|error| member.prepared.explain(error))?;
+            }
+            Ok(())
+        };
+        let wait = || {
+            for (index, member) in members.iter().enumerate() {
+                let device = &member.device;
+                match kind {
+                    Kind::Alone(only) if only != index => {}
+                    Kind::OwnStreams => member.stream.synchronize()?,
+                    _ => device.synchronize(device.default_stream())?,
+                }
+            }
+            Ok(())
+        };
+        Sample::submitted(call, wait).map_err(Stop::Failed)
     }
-    print_machine(&machine, out)?;
-    writeln!(
-        out,
-        "one thread; outputs stay on the device, and the host waits once, after all calls"
-    )?;
-    print_build(out)?;
-    let mut rows = vec![["what", "median", "p99", "best"].map(String::from).to_vec()];
-    rows.extend(measured.iter().map(|(kind, times)| {
+}
+
+impl Kind {
+    fn name(self, members: &[Member]) -> String {
+        match self {
+            Self::Alone(index) => format!("{}, alone", members[index].program),
+            Self::OneStream => "all, on one stream".into(),
+            Self::OwnStreams => "all, each on its own stream".into(),
+        }
+    }
+}
+
+fn report(members: &[Member], measured: &[(Kind, Times)]) -> Report {
+    let mut table = Table::new(None, &["what", "median", "p99", "best"]);
+    table.rows.extend(measured.iter().map(|(kind, times)| {
         vec![
-            kind.name(&subjects),
+            kind.name(members),
             text::duration(times.median()),
             text::duration(times.p99()),
             text::duration(times.best()),
         ]
     }));
-    out.write_all(text::columns("", rows).as_bytes())?;
-    Ok(Verdict::Right)
-}
-
-fn subject(
-    arguments: &Arguments,
-    runtime: &thalweg::Runtime,
-    source: &Source,
-) -> Result<(Subject, Method)> {
-    let options = arguments.pinned.load_options(LoadOptions::new());
-    let chosen = source.load(runtime, arguments.method.as_deref(), options)?;
-    let prepared = source.inputs(&chosen, &arguments.specs)?;
-    let schedule = chosen.program.schedule(&chosen.info.name)?;
-    let devices = devices(runtime, &schedule)?;
-    let [device] = &*devices else {
-        return Err(Failure::new(format!(
-            "method {} uses {}, where each program has to use one",
-            chosen.info.name,
-            text::count(devices.len(), "device")
-        )));
-    };
-    let ordinal = usize::try_from(device.id().index).unwrap_or(0);
-    let method = chosen.instance()?;
-    let subject = Subject {
-        program: source.path.display().to_string(),
-        placed: Placed::new(arguments.inputs, &prepared.values, &schedule)?,
-        prepared,
-        stream: Stream::new(&Driver::open(None)?.device(ordinal)?)?,
-        device: device.clone(),
-    };
-    Ok((subject, method))
-}
-
-fn measure(
-    arguments: &Arguments,
-    subjects: &[Subject],
-    methods: &mut [Method],
-) -> Result<Vec<(Kind, Times)>> {
-    let alone = (0..subjects.len()).map(Kind::Alone);
-    let kinds: Vec<_> = alone.chain([Kind::OneStream, Kind::OwnStreams]).collect();
-    let mut times = vec![Vec::new(); kinds.len()];
-    let lent = subjects.iter().map(|subject| subject.placed.lend());
-    let lent: Vec<_> = lent.collect::<Result<_>>()?;
-    let inputs = lent.iter().zip(subjects);
-    let inputs = inputs.map(|(lent, subject)| lent.inputs(&subject.prepared.values));
-    let inputs: Vec<Vec<Input<'_>>> = inputs.collect::<Result<_>>()?;
-    let options = RunOptions::new()
-        .device_outputs(true)
-        .graph(arguments.graph.into());
-    let mut sample = |kind: Kind| -> Result<Duration> {
-        let start = Instant::now();
-        for (index, method) in methods.iter_mut().enumerate() {
-            let subject = &subjects[index];
-            let options = match kind {
-                Kind::Alone(only) if only != index => continue,
-                Kind::Alone(_) | Kind::OneStream => options.clone(),
-                Kind::OwnStreams => options.clone().stream(&subject.stream),
-            };
-            let called = method.run_with(&inputs[index], &options);
-            called.map_err(|error| explained(error, &subject.prepared))?;
-        }
-        for (index, subject) in subjects.iter().enumerate() {
-            match kind {
-                Kind::Alone(only) if only != index => {}
-                Kind::OwnStreams => subject.stream.synchronize()?,
-                _ => subject
-                    .device
-                    .synchronize(subject.device.default_stream())?,
-            }
-        }
-        Ok(start.elapsed())
-    };
-    let rounds = ROUNDS.min(arguments.repeat);
-    let block = arguments.repeat.div_ceil(rounds);
-    for _ in 0..rounds {
-        for (kind, times) in kinds.iter().zip(&mut times) {
-            for call in 0..arguments.warmup + block {
-                let time = sample(*kind)?;
-                if call >= arguments.warmup {
-                    times.push(time);
-                }
-            }
-        }
-    }
-    let times = times.into_iter().map(Times::new);
-    Ok(kinds.into_iter().zip(times).collect())
-}
-
-impl Kind {
-    fn name(self, subjects: &[Subject]) -> String {
-        match self {
-            Self::Alone(index) => format!("{}, alone", subjects[index].program),
-            Self::OneStream => "all, on one stream".into(),
-            Self::OwnStreams => "all, each on its own stream".into(),
-        }
+    let kinds = measured.iter().map(|(kind, times)| {
+        let mut json = statistics(times);
+        json["kind"] = kind.name(members).into();
+        json
+    });
+    Report {
+        conditions: vec![
+            "one thread; outputs stay on the device, and the host waits once, after all calls"
+                .into(),
+        ],
+        tables: vec![table],
+        notes: Vec::new(),
+        json: json!({ "together": kinds.collect::<Vec<_>>() }),
     }
 }

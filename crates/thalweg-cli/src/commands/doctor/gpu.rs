@@ -1,26 +1,26 @@
-//! The CUDA driver, its devices, and TensorRT: where they were looked for, and what came of it.
+//! The CUDA driver, its devices, and TensorRT: where each was searched, and what was found.
 
 use std::fs;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// The driver of NVIDIA GPUs.
+/// The CUDA driver and its devices.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Cuda {
-    /// Every place that was looked at, in order.
+    /// Every location that was searched, in order.
     pub(super) search: Vec<Attempt>,
     /// The version of CUDA that the driver supports.
     pub(super) version: Option<String>,
     pub(super) devices: Vec<Device>,
-    /// Why there are no devices, if there is a driver.
+    /// The reason that there are no devices, if there is a driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
-    /// The version of the kernel's part of the driver, if it is loaded.
+    /// The version of the kernel module, if it is loaded.
     pub(super) kernel_module: Option<String>,
-    /// The GPUs that the kernel knows, whether the driver can be used or not.
+    /// The GPUs that the kernel knows, even if the driver cannot be used.
     pub(super) gpus: Vec<String>,
-    /// How to get what is missing.
+    /// Advice on how to install what is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) advice: Option<&'static str>,
 }
@@ -33,7 +33,7 @@ pub(super) struct Device {
     pub(super) state: DeviceState,
 }
 
-/// What a device is, or why it cannot be used.
+/// The properties of a device, or the reason that it cannot be used.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum DeviceState {
@@ -42,7 +42,7 @@ pub(super) enum DeviceState {
         compute_capability: String,
         multiprocessors: i32,
         memory_bytes: usize,
-        /// Absent where the driver does not say.
+        /// Absent if the driver does not report it.
         #[serde(skip_serializing_if = "Option::is_none")]
         free_bytes: Option<usize>,
     },
@@ -51,45 +51,45 @@ pub(super) enum DeviceState {
     },
 }
 
-/// TensorRT.
+/// The TensorRT library.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct TensorRt {
-    /// Every place that was looked at, in order.
+    /// Every location that was searched, in order.
     pub(super) search: Vec<Attempt>,
     pub(super) version: Option<String>,
-    /// What kind of TensorRT it is.
+    /// The flavor: TensorRT, or TensorRT for RTX.
     pub(super) flavor: Option<String>,
-    /// The name that its library was opened by.
+    /// The file name that its library was opened by.
     pub(super) file: Option<PathBuf>,
-    /// The device on which its runtime object was made, which shows that it works.
+    /// The device on which its runtime object was created, which shows that it works.
     pub(super) works_on: Option<String>,
-    /// Why it does not work.
+    /// The reason that it does not work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) why_not: Option<String>,
-    /// How to get what is missing.
+    /// Advice on how to install what is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) advice: Option<&'static str>,
 }
 
-/// A place that was looked at.
+/// A location that was searched.
 #[derive(Debug, Serialize)]
 pub(super) struct Attempt {
     pub(super) place: String,
     pub(super) found: bool,
-    /// What was found, or why nothing was.
+    /// What was found, or the reason that nothing was.
     pub(super) outcome: String,
 }
 
-/// Looks for both. This opens libraries and makes the devices' contexts, which takes a while.
-pub(super) fn look() -> (Cuda, TensorRt) {
-    let (mut cuda, tensorrt) = search::both();
+/// Searches for both. This opens libraries and creates the devices' contexts, which takes a while.
+pub(super) fn search() -> (Cuda, TensorRt) {
+    let (mut cuda, tensorrt) = libraries::search();
     cuda.kernel_module = kernel_module();
     cuda.gpus = gpus();
     (cuda, tensorrt)
 }
 
 #[cfg(target_os = "linux")]
-mod search {
+mod libraries {
     use thalweg::cuda::{self, Driver};
     use thalweg::tensorrt::{self, HOW_TO_GET, Options};
 
@@ -100,7 +100,7 @@ mod search {
                                        container with the GPUs (`--gpus all`); set THALWEG_CUDA to \
                                        the file of libcuda.so.1 if it is not found by itself";
 
-    pub(super) fn both() -> (Cuda, TensorRt) {
+    pub(super) fn search() -> (Cuda, TensorRt) {
         let attempts = Driver::search(None).into_iter();
         let attempts = attempts.map(|attempt| Attempt {
             place: attempt.location.to_string(),
@@ -193,12 +193,12 @@ mod search {
 }
 
 #[cfg(not(target_os = "linux"))]
-mod search {
+mod libraries {
     use super::{Cuda, TensorRt};
 
     const ON_LINUX: &str = "GPUs are used on Linux only";
 
-    pub(super) fn both() -> (Cuda, TensorRt) {
+    pub(super) fn search() -> (Cuda, TensorRt) {
         let cuda = Cuda {
             advice: Some(ON_LINUX),
             ..Cuda::default()

@@ -1,31 +1,32 @@
-//! `thalweg doctor`: says what this machine and this build have.
+//! `thalweg doctor`: describes this machine and this build.
 
 mod gpu;
 
 use std::io::Write;
 
 use serde::Serialize;
+use thalweg::Runtime;
 
 use self::gpu::{Attempt, Cuda, DeviceState, TensorRt};
-use super::Verdict;
+use super::verdict::Verdict;
 use crate::failure::{Result, with_causes};
 use crate::machine::Machine;
 use crate::text;
 
-/// How to say it.
+/// The form of the report.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Prints everything as JSON
+    /// Prints the report as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What was found.
+/// The report: all that was found.
 #[derive(Debug, Serialize)]
 struct Report {
     version: &'static str,
     machine: Machine,
-    /// How many threads operators use if nothing else is said.
+    /// The default number of threads for CPU operators.
     threads: usize,
     operators: usize,
     cuda: Cuda,
@@ -33,7 +34,7 @@ struct Report {
     backends: Vec<Backend>,
 }
 
-/// A backend, and why it does not work.
+/// A backend, with the reason if it does not work.
 #[derive(Debug, Serialize)]
 struct Backend {
     name: String,
@@ -42,7 +43,7 @@ struct Backend {
     why_not: Option<String>,
 }
 
-/// Backends that programs are known to name, with what is said of them where they are missing.
+/// Backends that programs are known to name, each with the reason for a build that lacks it.
 const KNOWN: [(&str, &str); 3] = [
     ("TensorRTBackend", "this build has no TensorRTBackend"),
     ("CudaBackend", "this build has no CudaBackend"),
@@ -54,7 +55,7 @@ const KNOWN: [(&str, &str); 3] = [
 
 /// Runs the command.
 pub(crate) fn doctor(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
-    let report = look();
+    let report = detect();
     if arguments.json {
         serde_json::to_writer_pretty(&mut *out, &report).map_err(std::io::Error::from)?;
         writeln!(out)?;
@@ -64,10 +65,10 @@ pub(crate) fn doctor(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdi
     Ok(Verdict::Right)
 }
 
-fn look() -> Report {
+fn detect() -> Report {
     // Before anything else opens libraries, so that the places are those of any program.
-    let (cuda, tensorrt) = gpu::look();
-    let runtime = super::runtime(None);
+    let (cuda, tensorrt) = gpu::search();
+    let runtime = Runtime::detect();
     let mut backends: Vec<Backend> = runtime
         .backends()
         .map(|name| {
@@ -91,7 +92,7 @@ fn look() -> Report {
     }
     Report {
         version: env!("CARGO_PKG_VERSION"),
-        machine: Machine::look(),
+        machine: Machine::detect(),
         threads: runtime.threads(),
         operators: runtime.kernels().len(),
         cuda,

@@ -1,4 +1,4 @@
-//! What there is to say about a file, as data. The JSON output is this, and the text is made of it.
+//! The description of a file, as data. The JSON output is this data; the text is made from it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,12 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use thalweg::Runtime;
 use thalweg::format::{self, DataFile, DelegateData, Layout};
 
-use super::engine::Looker;
+use super::engine::Describer;
 use super::methods::{self, Method, Shape};
 use super::plan;
-use crate::commands;
 use crate::failure::{Failure, Result, with_causes};
 
 /// A program.
@@ -20,9 +20,9 @@ pub(super) struct Program {
     pub(super) file: String,
     pub(super) kind: &'static str,
     pub(super) schema_version: u32,
-    /// Whether all methods can run in this build, on this machine.
+    /// True if all methods can run in this build, on this machine.
     pub(super) runs_here: bool,
-    /// Why the program cannot even be loaded, if so.
+    /// The reason that the program cannot be loaded, if it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) refused: Option<String>,
     pub(super) methods: Vec<Method>,
@@ -40,7 +40,7 @@ pub(super) struct NamedData {
     pub(super) bytes: usize,
 }
 
-/// A data file beside the program: its contents, or why they cannot be read.
+/// A data file beside the program: its contents, or the reason that they cannot be read.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Beside {
@@ -64,12 +64,12 @@ pub(super) struct DataEntry {
     pub(super) key: String,
     pub(super) segment: u32,
     pub(super) bytes: usize,
-    /// Only tensors have one.
+    /// Absent for data that is no tensor.
     #[serde(flatten)]
     pub(super) tensor: Option<Shape>,
 }
 
-/// Where the parts of a file lie.
+/// The offsets and sizes of the parts of a file.
 #[derive(Debug, Serialize)]
 pub(super) struct FileLayout {
     pub(super) file_bytes: u64,
@@ -87,11 +87,11 @@ pub(super) struct FileLayout {
 pub(super) struct Segment {
     pub(super) offset: u64,
     pub(super) bytes: u64,
-    /// What refers to it.
+    /// The names of all that refers to it.
     pub(super) used_for: Vec<String>,
 }
 
-/// What refers to each segment.
+/// The names of all that refers to each segment.
 type Uses = BTreeMap<u32, Vec<String>>;
 
 /// Describes a program and the data files beside it.
@@ -102,10 +102,10 @@ pub(super) fn program(
     with_plan: bool,
 ) -> Result<Program> {
     let program = format::Program::parse(file).map_err(broken)?;
-    let runtime = commands::runtime(None);
+    let runtime = Runtime::detect();
     let loaded = runtime.load(path);
     let refused = loaded.as_ref().err().map(|error| with_causes(error));
-    let engines = Looker::default();
+    let engines = Describer::default();
     let mut methods: Vec<Method> = program
         .methods
         .iter()
@@ -158,6 +158,11 @@ pub(super) fn data_file(path: &Path, file: &[u8], layout: &Layout) -> Result<Dat
     })
 }
 
+/// The bytes of a file.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))
+}
+
 fn data_files_beside(program: &Path) -> Vec<Beside> {
     let folder = match program.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -171,7 +176,7 @@ fn data_files_beside(program: &Path) -> Vec<Beside> {
         .collect();
     paths.sort();
     let describe = |path: &Path| {
-        let file = super::read(path)?;
+        let file = read(path)?;
         let layout = Layout::parse(&file).map_err(broken)?;
         data_file(path, &file, &layout)
     };

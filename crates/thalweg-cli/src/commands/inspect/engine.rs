@@ -1,4 +1,4 @@
-//! What there is to say about a TensorRT engine in a delegate's payload.
+//! The description of a TensorRT engine in a delegate's payload.
 #![cfg_attr(
     not(target_os = "linux"),
     allow(dead_code, reason = "there is no TensorRT backend")
@@ -8,7 +8,7 @@ use serde::Serialize;
 #[cfg(not(target_os = "linux"))]
 use thalweg::format::Delegate;
 
-/// An engine, or why the payload has none.
+/// An engine, or the reason that the payload has none.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Engine {
@@ -16,7 +16,7 @@ pub(super) enum Engine {
     Broken { error: String },
 }
 
-/// What the container says of its engine.
+/// The metadata of an engine in its container.
 #[derive(Debug, Serialize)]
 pub(super) struct Contained {
     pub(super) engine_bytes: usize,
@@ -26,7 +26,7 @@ pub(super) struct Contained {
     pub(super) device: i64,
     /// The system that it was built for, where the container says so.
     pub(super) platform: Option<String>,
-    /// Whether it was built for more than one kind of GPU.
+    /// True if it was built for more than one kind of GPU.
     pub(super) hardware_compatible: bool,
     pub(super) bindings: Vec<Binding>,
     pub(super) aliases: Vec<Alias>,
@@ -43,7 +43,7 @@ pub(super) struct Binding {
     pub(super) dtype: Option<String>,
     /// The sizes, where they are known; -1 for one that is not fixed.
     pub(super) shape: Option<Vec<i64>>,
-    /// Whether TensorRT wants it on the host, where that is known.
+    /// True if TensorRT takes it on the host, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) on_host: Option<bool>,
 }
@@ -53,11 +53,11 @@ pub(super) struct Binding {
 pub(super) struct Alias {
     pub(super) output: String,
     pub(super) input: String,
-    /// Who says so: the `engine`, which updates a cache, or the `exporter`.
+    /// The source of this fact: the `engine`, which updates a cache, or the `exporter`.
     pub(super) said_by: &'static str,
 }
 
-/// What TensorRT says of the engine here, or why that is not known.
+/// The description by TensorRT on this machine, or the reason that there is none.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Seen {
@@ -66,7 +66,7 @@ pub(super) enum Seen {
     NotShown(String),
 }
 
-/// What TensorRT says of an engine.
+/// The description of an engine by TensorRT.
 #[derive(Debug, Serialize)]
 pub(super) struct Described {
     /// The engine's own name, often empty.
@@ -75,40 +75,40 @@ pub(super) struct Described {
     pub(super) profiles: Vec<Profile>,
     /// Bytes of weights that can stay on the host.
     pub(super) streamable_weights: i64,
-    /// Bytes of these that would be on the device if nobody chose otherwise; absent if all are.
+    /// The bytes of these that are on the device by default; absent if all are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) weight_budget: Option<i64>,
-    /// Bytes on the device through which each context streams the others.
+    /// The bytes of device memory through which each context streams the others.
     pub(super) weight_scratch: i64,
 }
 
-/// A profile.
+/// An optimization profile.
 #[derive(Debug, Serialize)]
 pub(super) struct Profile {
     pub(super) inputs: Vec<Range>,
-    /// The most scratch that a call needs.
+    /// The scratch of a call with the largest shapes.
     pub(super) scratch_bytes: usize,
-    /// What one with the least shapes needs; absent if there is one shape only, or it is not known.
+    /// The scratch of a call with the smallest shapes; absent if unknown, or if there is one shape only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) least_scratch_bytes: Option<usize>,
 }
 
-/// What a profile takes as an input.
+/// The range of shapes that a profile takes for an input.
 #[derive(Debug, Serialize)]
 pub(super) struct Range {
     pub(super) input: String,
     pub(super) min: Vec<i64>,
     pub(super) opt: Vec<i64>,
     pub(super) max: Vec<i64>,
-    /// The same in words, with bounds of values if shapes depend on them.
+    /// The range in words, with bounds of values if shapes depend on them.
     pub(super) text: String,
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use look::Looker;
+pub(super) use with_tensorrt::Describer;
 
 #[cfg(target_os = "linux")]
-mod look {
+mod with_tensorrt {
     use std::cell::OnceCell;
 
     use thalweg::cuda::Driver;
@@ -120,13 +120,13 @@ mod look {
     use super::{Alias, Binding, Contained, Described, Engine, Profile, Range, Seen};
     use crate::failure::with_causes;
 
-    /// Looks at engines, with TensorRT if it is here.
+    /// Describes engines, with TensorRT if this machine has it.
     #[derive(Default)]
-    pub(in super::super) struct Looker(OnceCell<Result<TensorRt, String>>);
+    pub(in super::super) struct Describer(OnceCell<Result<TensorRt, String>>);
 
-    impl Looker {
-        /// What is in a payload; nothing if the backend is another one.
-        pub(in super::super) fn look(
+    impl Describer {
+        /// Describes the engine in a payload; `None` for other backends.
+        pub(in super::super) fn describe(
             &self,
             delegate: &Delegate<'_>,
             payload: &[u8],
@@ -249,14 +249,14 @@ mod look {
     }
 }
 
-/// Elsewhere there are no engines to look at.
+/// Other systems have no TensorRT backend, and so no engines to describe.
 #[cfg(not(target_os = "linux"))]
 #[derive(Default)]
-pub(super) struct Looker;
+pub(super) struct Describer;
 
 #[cfg(not(target_os = "linux"))]
-impl Looker {
-    pub(super) fn look(&self, _delegate: &Delegate<'_>, _payload: &[u8]) -> Option<Engine> {
+impl Describer {
+    pub(super) fn describe(&self, _delegate: &Delegate<'_>, _payload: &[u8]) -> Option<Engine> {
         None
     }
 }

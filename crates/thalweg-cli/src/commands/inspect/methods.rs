@@ -1,4 +1,4 @@
-//! What there is to say about a method.
+//! The description of a method.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use serde_json::json;
 use thalweg::format::{self, DataSource, Device, DeviceKind, Instruction, ShapeDynamism, Value};
 use thalweg::{Backend, DType, Runtime};
 
-use super::engine::{Engine, Looker};
+use super::engine::{Describer, Engine};
 use super::plan::Plan;
 use crate::pytree;
 
@@ -27,18 +27,18 @@ pub(super) struct Method {
     pub(super) arenas: Vec<Arena>,
     pub(super) constants: Constants,
     pub(super) mutable_buffers: Vec<MutableBuffer>,
-    /// How it would run here, if that was asked for.
+    /// The plan on this machine, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) plan: Option<Plan>,
 }
 
-/// What this build or machine lacks.
+/// The requirements that this build or machine lacks.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Missing {
     pub(super) operators: Vec<String>,
     pub(super) backends: Vec<String>,
     pub(super) devices: Vec<String>,
-    /// Why backends and devices that this build knows do not work here.
+    /// The reasons that backends and devices of this build do not work here.
     pub(super) reasons: Vec<String>,
 }
 
@@ -65,15 +65,15 @@ pub(super) struct Shape {
     pub(super) shape: Vec<u32>,
     /// `static`, `bounded` or `unbounded`.
     pub(super) sizes: &'static str,
-    /// Absent where the tensor is row-major.
+    /// Absent for row-major tensors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) dim_order: Option<Vec<u8>>,
-    /// Absent where it is the CPU.
+    /// Absent for the CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) device: Option<String>,
 }
 
-/// How many instructions there are of each kind.
+/// The number of instructions of each kind.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Instructions {
     pub(super) kernel_calls: usize,
@@ -88,7 +88,7 @@ pub(super) struct Instructions {
 pub(super) struct Operator {
     pub(super) name: String,
     pub(super) calls: usize,
-    /// Whether this build has it.
+    /// True if this build has it.
     pub(super) available: bool,
 }
 
@@ -96,16 +96,16 @@ pub(super) struct Operator {
 #[derive(Debug, Serialize)]
 pub(super) struct Delegate {
     pub(super) backend: String,
-    /// Whether this build has the backend.
+    /// True if this build has the backend.
     pub(super) available: bool,
-    /// Whether it can be used on this machine.
+    /// True if the backend works on this machine.
     pub(super) works_here: bool,
     pub(super) calls: usize,
     pub(super) payload_bytes: usize,
-    /// Where the payload is: `inline 0` or `segment 3`.
+    /// The location of the payload: `inline 0` or `segment 3`.
     pub(super) stored: String,
     pub(super) compile_specs: Vec<CompileSpec>,
-    /// Its engine, if it is TensorRT's.
+    /// Its engine, if the backend is TensorRT's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) engine: Option<Engine>,
 }
@@ -134,11 +134,11 @@ pub(super) struct Arena {
 pub(super) struct Constants {
     pub(super) tensors: usize,
     pub(super) bytes: u64,
-    /// The names of those that are kept in data files.
+    /// The names of those in data files.
     pub(super) external: BTreeSet<String>,
 }
 
-/// A tensor that keeps its content from call to call.
+/// A mutable buffer: a tensor whose content persists from call to call.
 #[derive(Debug, Serialize)]
 pub(super) struct MutableBuffer {
     /// Absent where the program has no name for it; methods share buffers by name.
@@ -147,7 +147,7 @@ pub(super) struct MutableBuffer {
     #[serde(flatten)]
     pub(super) tensor: Shape,
     pub(super) bytes: u64,
-    /// What it starts with: `zeros`, `stored` in the program, or `external`, in a data file.
+    /// The initial value: `zeros`, `stored` in the program, or `external`, in a data file.
     pub(super) initial: &'static str,
 }
 
@@ -157,7 +157,7 @@ pub(super) fn describe(
     method: &format::Method<'_>,
     loaded: Option<&thalweg::Program>,
     runtime: &Runtime,
-    engines: &Looker,
+    engines: &Describer,
 ) -> Method {
     let missing = loaded.and_then(|program| program.missing(&method.name).ok());
     let (instructions, operator_calls, delegate_calls) = count_instructions(method);
@@ -186,7 +186,7 @@ pub(super) fn describe(
             format::DelegateData::Segment(index) => format!("segment {index}"),
         },
         compile_specs: delegate.compile_specs.iter().map(compile_spec).collect(),
-        engine: engines.look(delegate, payload(delegate)),
+        engine: engines.describe(delegate, payload(delegate)),
     };
     let meta = method.container_meta.as_ref();
     let input_tree = meta.and_then(|meta| meta.inputs.as_deref());

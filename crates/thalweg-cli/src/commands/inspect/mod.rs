@@ -1,4 +1,4 @@
-//! `thalweg inspect`: says what is in a program.
+//! `thalweg inspect`: describes a program or a data file.
 
 mod describe;
 mod engine;
@@ -6,34 +6,33 @@ mod methods;
 mod plan;
 mod print;
 
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 use thalweg::format::{FileKind, Layout};
 
-use super::Verdict;
+use super::verdict::Verdict;
 use crate::failure::{Failure, Result};
 use crate::program::Source;
 
-/// What to describe.
+/// The file to describe.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// A program (.pte), a folder with one, or a data file (.ptd)
     #[arg(value_name = "PROGRAM")]
     program: PathBuf,
-    /// Says how each instruction would run here: which copies are made, and what stays on devices;
-    /// loads what backends run
+    /// Shows the plan of each method on this machine: how each instruction runs, which copies are left
+    /// out, what stays on devices. This loads the delegates
     #[arg(long)]
     plan: bool,
-    /// Prints everything as JSON
+    /// Prints the description as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Runs the command. It needs no device that the program is for; what it cannot say without one it
-/// gives the reason for.
+/// Runs the command. It needs no device. What cannot be described without one is left out, with the
+/// reason.
 pub(crate) fn inspect(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
     // A folder's program may have any name.
     let found = match arguments.program.is_dir() {
@@ -42,7 +41,7 @@ pub(crate) fn inspect(arguments: &Arguments, out: &mut dyn Write) -> Result<Verd
     };
     let path = found.as_ref().unwrap_or(&arguments.program);
     let in_file = |failure: Failure| failure.of(path.display());
-    let file = read(path)?;
+    let file = describe::read(path)?;
     let layout = Layout::parse(&file).map_err(|error| in_file(not_ours(&error)))?;
     match layout.kind {
         FileKind::Program => {
@@ -64,11 +63,6 @@ pub(crate) fn inspect(arguments: &Arguments, out: &mut dyn Write) -> Result<Verd
         }
     }
     Ok(Verdict::Right)
-}
-
-/// The bytes of a file.
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))
 }
 
 fn not_ours(error: &thalweg::format::Error) -> Failure {

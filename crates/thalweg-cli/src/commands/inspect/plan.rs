@@ -1,11 +1,11 @@
-//! How a method would run here: which instructions do what, and what stays on devices.
+//! The plan of a method on this machine: how each instruction runs, and what stays on devices.
 
 use serde::Serialize;
 use thalweg::{BroughtTo, How, KeptInfo, Program, Schedule, ScheduledStep};
 
 use crate::failure::with_causes;
 
-/// How a method runs, or why nobody can say.
+/// The plan of a method, or the reason that there is none.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Plan {
@@ -13,17 +13,17 @@ pub(super) enum Plan {
     Unknown { error: String },
 }
 
-/// How a method runs.
+/// The plan of a method that can be linked here.
 #[derive(Debug, Serialize)]
 pub(super) struct Known {
-    /// How many copies between host and device the program asks for.
+    /// The number of copies between host and device that the program has.
     pub(super) copies: usize,
-    /// How many of these are not made.
+    /// The number of these copies that are left out.
     pub(super) copies_not_made: usize,
-    /// How many tensors have their channels last in memory, though the program plans them first.
+    /// The number of tensors in channels-last layout that the program plans in another.
     pub(super) reordered: usize,
     pub(super) instructions: Vec<Instruction>,
-    /// What stays on a device from call to call.
+    /// The persistent buffers on devices.
     pub(super) kept: Vec<Kept>,
     pub(super) device_memory: Vec<DeviceMemory>,
 }
@@ -33,22 +33,22 @@ pub(super) struct Known {
 pub(super) struct Instruction {
     /// Its operator or delegate.
     pub(super) name: String,
-    /// How it runs, in words.
+    /// The way that it runs, in words.
     pub(super) runs: String,
-    /// What is brought somewhere before it, if it is not there already.
+    /// The persistent buffers that are copied before it, if they are not up to date.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) first: Vec<Brought>,
 }
 
-/// Something of what is kept, and where it is brought.
+/// A persistent buffer that is copied, and its target.
 #[derive(Debug, Serialize)]
 pub(super) struct Brought {
-    /// Its number among what is kept.
+    /// Its index among the persistent buffers.
     pub(super) kept: usize,
     pub(super) to: String,
 }
 
-/// Something that stays on a device.
+/// A persistent buffer on a device.
 #[derive(Debug, Serialize)]
 pub(super) struct Kept {
     /// The name of the mutable buffer, if it is one with a name.
@@ -58,14 +58,14 @@ pub(super) struct Kept {
     pub(super) device: String,
 }
 
-/// What an instance has on a device.
+/// The memory of an instance on a device.
 #[derive(Debug, Serialize)]
 pub(super) struct DeviceMemory {
     pub(super) device: String,
     pub(super) bytes: usize,
 }
 
-/// The plan of a method. This loads its delegates.
+/// Makes the plan of a method. This loads its delegates.
 pub(super) fn of(program: &Program, method: &str) -> Plan {
     match program.schedule(method) {
         Ok(schedule) => Plan::Known(Known::of(&schedule)),
@@ -119,14 +119,14 @@ impl Known {
         }
     }
 
-    /// What something that is kept is called.
+    /// The name of a persistent buffer.
     pub(super) fn kept_name(&self, kept: usize) -> &str {
         let name = self.kept.get(kept).and_then(|kept| kept.name.as_deref());
         name.unwrap_or("a buffer without a name")
     }
 }
 
-/// Whether the program asks for a copy between host and device.
+/// Returns true for a copy between host and device.
 fn is_copy(step: &ScheduledStep) -> bool {
     step.name.starts_with("et_copy::")
 }

@@ -8,9 +8,9 @@ use super::methods::{
     Argument, CompileSpec, Delegate, Instructions, Method, Missing, MutableBuffer, Shape,
 };
 use super::plan::{Instruction, Known, Plan};
-use crate::text::{bytes, columns, count, list, noun, printable};
+use crate::text::{bytes, columns, count, list, named, printable};
 
-/// How many entries of long lists are printed; JSON has all.
+/// The number of entries of a long list that are printed. JSON has all of them.
 const LONGEST: usize = 24;
 
 /// Prints a program.
@@ -119,7 +119,7 @@ fn print_method(method: &Method, refused: bool, out: &mut dyn Write) -> io::Resu
     }
 }
 
-/// Prints all instructions, however many there are: that is what was asked for.
+/// Prints a plan, with all instructions, however many there are.
 fn print_plan(plan: &Known, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  plan: {}", copies(plan))?;
     let rows = plan.instructions.iter().enumerate();
@@ -154,7 +154,7 @@ fn print_plan(plan: &Known, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Says why there is no plan. Reasons that are above are not said again.
+/// Prints the reason that there is no plan. Reasons in `said` are printed already, and left out.
 fn print_no_plan(error: &str, said: &[String], out: &mut dyn Write) -> io::Result<()> {
     let lines = error.lines().map(str::trim);
     let new: Vec<_> = lines
@@ -181,7 +181,7 @@ fn copies(plan: &Known) -> String {
     }
 }
 
-/// What is brought somewhere before an instruction.
+/// The persistent buffers that are copied before an instruction, in words.
 fn brought(plan: &Known, instruction: &Instruction) -> String {
     let brought = instruction.first.iter().map(|brought| {
         let name = printable(plan.kept_name(brought.kept));
@@ -240,8 +240,8 @@ fn print_delegates(method: &Method, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints an engine. What TensorRT could not be asked for is usually the same for all engines: what
-/// was `said` already is not said again.
+/// Prints an engine. The reason that TensorRT cannot describe it is usually the same for all engines.
+/// The reason in `said` is printed already, and not repeated.
 fn print_engine<'m>(
     engine: &'m Engine,
     said: &mut Option<&'m str>,
@@ -326,7 +326,7 @@ fn print_described(indent: &str, described: &Described, out: &mut dyn Write) -> 
     Ok(())
 }
 
-/// What a container says of its engine, in a line.
+/// The metadata of an engine, in a line.
 fn engine_facts(engine: &Contained) -> String {
     let mut facts = vec![format!("engine of {}", bytes(engine.engine_bytes as u64))];
     if let Some(version) = &engine.built_by {
@@ -405,7 +405,7 @@ fn print_layout(layout: &FileLayout, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  padding: {}", bytes(layout.padding_bytes))
 }
 
-/// Prints rows in columns, of long lists only the first.
+/// Prints rows in columns; of a long list, only the first rows.
 fn print_rows(
     indent: &str,
     rows: impl IntoIterator<Item = Vec<String>>,
@@ -511,7 +511,7 @@ fn instructions(counts: &Instructions) -> String {
     }
 }
 
-/// What is missing, in words.
+/// The requirements that are missing, in words.
 fn needs(missing: &Missing) -> String {
     let mut needs = Vec::new();
     for (names, kind) in [
@@ -521,13 +521,13 @@ fn needs(missing: &Missing) -> String {
     ] {
         if !names.is_empty() {
             let names: Vec<String> = names.iter().map(|name| printable(name)).collect();
-            needs.push(format!("{} {}", noun(names.len(), kind), list(&names)));
+            needs.push(named(kind, &names));
         }
     }
     needs.join("; ")
 }
 
-/// Whether a delegate's backend is there, and works.
+/// A note on a delegate whose backend is missing or does not work; else empty.
 fn usability(delegate: &Delegate) -> String {
     match (delegate.available, delegate.works_here) {
         (true, false) => "does not work here".into(),

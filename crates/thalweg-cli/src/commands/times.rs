@@ -1,29 +1,29 @@
-//! How long calls take.
+//! Times of calls, and their statistics.
 
 use std::time::Duration;
 
-/// Times of calls, sorted.
+/// The times of calls, in ascending order.
 #[derive(Clone, Debug)]
 pub(super) struct Times(Vec<Duration>);
 
 impl Times {
-    /// Of calls in any order; there must be one at least, else every answer is zero.
+    /// Times in any order. Without any, all statistics are zero.
     pub(super) fn new(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         Self(times)
     }
 
-    /// How many calls there were.
+    /// The number of calls.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The shortest.
+    /// The shortest time.
     pub(super) fn best(&self) -> Duration {
         self.0.first().copied().unwrap_or_default()
     }
 
-    /// The one in the middle; of two the mean.
+    /// The median: the time in the middle, or the mean of the two in the middle.
     pub(super) fn median(&self) -> Duration {
         let middle = self.0.len() / 2;
         match (self.0.get(middle.wrapping_sub(1)), self.0.get(middle)) {
@@ -33,12 +33,12 @@ impl Times {
         }
     }
 
-    /// The one that 99 of 100 calls do not exceed.
+    /// The time that 99 of 100 calls do not exceed.
     pub(super) fn p99(&self) -> Duration {
         self.percentile(99)
     }
 
-    /// The one that so many of 100 calls do not exceed.
+    /// The time that `percent` of 100 calls do not exceed.
     pub(super) fn percentile(&self, percent: usize) -> Duration {
         let rank = (self.0.len() * percent).div_ceil(100);
         self.0
@@ -47,7 +47,7 @@ impl Times {
             .unwrap_or_default()
     }
 
-    /// The mean.
+    /// The arithmetic mean.
     pub(super) fn mean(&self) -> Duration {
         let total: Duration = self.0.iter().sum();
         total / (self.0.len().max(1) as u32)

@@ -1,6 +1,49 @@
 //! `thalweg bench`
 
+#[cfg(target_os = "linux")]
+mod alternate;
+#[cfg(target_os = "linux")]
+mod baseline;
+#[cfg(target_os = "linux")]
+mod call;
+#[cfg(target_os = "linux")]
+mod together;
+
 use super::thalweg;
+
+#[test]
+fn calls_are_measured_unless_another_experiment_is_named() {
+    for experiment in [&["bench"][..], &["bench", "call"]] {
+        let arguments = ["fixtures/add", "--repeat", "3"];
+        let out = thalweg(&[experiment, &arguments].concat()).ok();
+        assert!(out.contains("3 calls after the first"), "{out}");
+    }
+    let help = thalweg(&["bench", "--help"]).ok();
+    for experiment in ["call", "baseline", "together", "alternate"] {
+        assert!(help.contains(&format!("\n  {experiment} ")), "{help}");
+    }
+    assert!(help.contains("--shared-scratch"), "{help}");
+}
+
+#[test]
+fn options_that_became_experiments_are_answered_with_what_to_write() {
+    for (option, experiment) in [
+        ("--floor", "bench baseline PROGRAM"),
+        ("--together", "bench together PROGRAM"),
+        ("--alternate=0@1,1@0", "bench alternate PROGRAM --calls"),
+        ("--rounds=3", "bench alternate PROGRAM --rounds"),
+    ] {
+        let message = thalweg(&["bench", "fixtures/add", option]).refused();
+        assert!(message.contains("unexpected argument"), "{message}");
+        assert!(message.contains(experiment), "{message}");
+    }
+}
+
+#[test]
+fn an_experiment_is_named_before_its_options() {
+    let message = thalweg(&["bench", "--repeat=3", "baseline", "fixtures/add"]).refused();
+    assert!(message.contains("baseline"), "{message}");
+}
 
 #[test]
 fn what_would_measure_nothing_is_refused() {

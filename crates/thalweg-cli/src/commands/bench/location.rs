@@ -1,30 +1,30 @@
-//! Where inputs are when a call begins, and where outputs are when it ends.
+//! The location of inputs when a call begins, and of outputs when it ends.
 
 use thalweg::{Input, Schedule, Value};
 
 use crate::failure::{Failure, Result};
 
-/// Where inputs are when a call begins.
+/// The location of inputs when a call begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum InputPlace {
-    /// In memory of the host
+pub(super) enum InputLocation {
+    /// Pageable host memory
     Host,
-    /// In memory of the host that the device reaches by itself
+    /// Pinned (page-locked) host memory
     Pinned,
-    /// In memory of the device, those that the program takes there
+    /// Device memory, for inputs that the program copies there
     Device,
 }
 
-/// Where outputs are when a call ends.
+/// The location of outputs when a call ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum OutputPlace {
-    /// In memory of the host
+pub(super) enum OutputLocation {
+    /// Host memory
     Host,
-    /// In memory of the device, those that it has
+    /// Device memory, for outputs that are computed there
     Device,
 }
 
-impl InputPlace {
+impl InputLocation {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -34,7 +34,7 @@ impl InputPlace {
     }
 }
 
-impl OutputPlace {
+impl OutputLocation {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -43,42 +43,46 @@ impl OutputPlace {
     }
 }
 
-/// The inputs of a method, each in its place.
-pub(super) struct Placed(Vec<memory::Memory>);
+/// The inputs of a method, each in its location.
+pub(super) struct LocatedInputs(Vec<memory::Memory>);
 
-/// The same, to be given to calls. While this lives, nobody writes to them on the host.
-pub(super) struct Lent<'p>(Vec<memory::LentMemory<'p>>);
+/// Inputs that calls can borrow. The host cannot write to them while this lives.
+pub(super) struct BorrowedInputs<'p>(Vec<memory::Borrowed<'p>>);
 
-impl Placed {
-    /// Puts inputs where they are to be. `schedule` says which of them the program takes on a
-    /// device.
+impl LocatedInputs {
+    /// Copies inputs to a location. Of those that are to be on a device, the ones that the program does
+    /// not copy there by its `schedule` stay on the host.
     ///
     /// # Errors
-    /// If the method uses no device and is to have inputs there, or memory is out.
-    pub(super) fn new(place: InputPlace, values: &[Value], schedule: &Schedule) -> Result<Self> {
-        if place != InputPlace::Host && schedule.device_bytes.is_empty() {
+    /// If the method uses no device, and the location needs one; or if memory is out.
+    pub(super) fn new(
+        location: InputLocation,
+        values: &[Value],
+        schedule: &Schedule,
+    ) -> Result<Self> {
+        if location != InputLocation::Host && schedule.device_bytes.is_empty() {
             return Err(Failure::new(
                 "the method uses no device, so its inputs can only be on the host",
             )
             .hint("--inputs host"));
         }
-        Ok(Self(memory::place(place, values, schedule)?))
+        Ok(Self(memory::copy(location, values, schedule)?))
     }
 
-    /// For each input, where it is, in words.
+    /// The location of each input, in words.
     pub(super) fn in_words(&self) -> Vec<String> {
         self.0.iter().map(memory::Memory::in_words).collect()
     }
 
-    /// Keeps the host from writing to the inputs.
-    pub(super) fn lend(&self) -> Result<Lent<'_>> {
-        let lent = self.0.iter().map(memory::Memory::lend);
-        Ok(Lent(lent.collect::<thalweg::Result<_>>()?))
+    /// Borrows the inputs for calls.
+    pub(super) fn borrow(&self) -> Result<BorrowedInputs<'_>> {
+        let borrowed = self.0.iter().map(memory::Memory::borrow);
+        Ok(BorrowedInputs(borrowed.collect::<thalweg::Result<_>>()?))
     }
 }
 
-impl Lent<'_> {
-    /// The inputs as a call takes them; `values` are the ones that they were made of.
+impl BorrowedInputs<'_> {
+    /// The inputs as a call takes them. `values` are those that they were copied from.
     pub(super) fn inputs<'a>(&'a self, values: &'a [Value]) -> Result<Vec<Input<'a>>> {
         let inputs = self.0.iter().zip(values);
         let inputs = inputs.map(|(memory, value)| memory.input(value));
@@ -91,59 +95,62 @@ mod memory {
     use thalweg::cuda::{Device, DeviceArray, Driver, HostBytes, PinnedBuffer};
     use thalweg::{DeviceId, How, Input, Result, Schedule, Tensor, TensorView, Value};
 
-    use super::InputPlace;
+    use super::InputLocation;
 
-    /// An input in its place.
+    /// The memory of an input.
     pub(super) enum Memory {
-        /// Where it was made, on the host.
-        Made,
-        /// As before, because the program takes it there, or takes it in another order.
+        /// The original value, on the host.
+        Original,
+        /// The original value, with the reason that it is not copied to the device.
         NotOnDevice(&'static str),
         Pinned(PinnedBuffer),
         OnDevice(DeviceArray),
     }
 
-    pub(super) enum LentMemory<'p> {
-        Made,
+    /// The borrowed memory of an input.
+    pub(super) enum Borrowed<'p> {
+        Original,
         Pinned(HostBytes<'p>),
         OnDevice(&'p DeviceArray),
     }
 
-    pub(super) fn place(
-        place: InputPlace,
+    /// Copies inputs to a location.
+    pub(super) fn copy(
+        location: InputLocation,
         values: &[Value],
         schedule: &Schedule,
     ) -> Result<Vec<Memory>> {
-        if place == InputPlace::Host {
-            return Ok(values.iter().map(|_| Memory::Made).collect());
+        if location == InputLocation::Host {
+            return Ok(values.iter().map(|_| Memory::Original).collect());
         }
-        place_with(&Driver::open(None)?, place, values, schedule)
+        copy_with(&Driver::open(None)?, location, values, schedule)
     }
 
-    pub(super) fn place_with(
+    /// Copies inputs to a location, with a given driver.
+    pub(super) fn copy_with(
         driver: &Driver,
-        place: InputPlace,
+        location: InputLocation,
         values: &[Value],
         schedule: &Schedule,
     ) -> Result<Vec<Memory>> {
         let device = |id: DeviceId| driver.device(usize::try_from(id.index).unwrap_or(0));
-        let one = |(index, value): (usize, &Value)| match (value, place) {
-            (Value::Tensor(tensor), InputPlace::Device) => match taken_on(schedule, index) {
+        let one = |(index, value): (usize, &Value)| match (value, location) {
+            (Value::Tensor(tensor), InputLocation::Device) => match target(schedule, index) {
                 Some(id) => on_device(&device(id)?, tensor),
                 None => Ok(Memory::NotOnDevice("where the program takes it")),
             },
-            (Value::Tensor(tensor), InputPlace::Pinned) => {
+            (Value::Tensor(tensor), InputLocation::Pinned) => {
                 // One device's pinned memory is every device's.
                 let id = schedule.device_bytes.first().map(|&(id, _)| id);
                 pinned(&device(id.unwrap_or_default())?, tensor)
             }
-            _ => Ok(Memory::Made),
+            _ => Ok(Memory::Original),
         };
         values.iter().enumerate().map(one).collect()
     }
 
-    /// The device on which the program takes an input, if it is not the host.
-    fn taken_on(schedule: &Schedule, input: usize) -> Option<DeviceId> {
+    /// The device that the program copies an input to, if there is one.
+    fn target(schedule: &Schedule, input: usize) -> Option<DeviceId> {
         schedule.steps.iter().find_map(|step| match step.how {
             How::InputToDevice(device, index) if index == input => Some(device),
             _ => None,
@@ -167,23 +174,23 @@ mod memory {
     impl Memory {
         pub(super) fn in_words(&self) -> String {
             match self {
-                Self::Made => "on the host".into(),
+                Self::Original => "on the host".into(),
                 Self::NotOnDevice(why) => format!("on the host, {why}"),
                 Self::Pinned(_) => "pinned on the host".into(),
                 Self::OnDevice(array) => format!("on cuda:{}", array.device().ordinal()),
             }
         }
 
-        pub(super) fn lend(&self) -> Result<LentMemory<'_>> {
+        pub(super) fn borrow(&self) -> Result<Borrowed<'_>> {
             Ok(match self {
-                Self::Made | Self::NotOnDevice(_) => LentMemory::Made,
-                Self::Pinned(buffer) => LentMemory::Pinned(buffer.read()?),
-                Self::OnDevice(array) => LentMemory::OnDevice(array),
+                Self::Original | Self::NotOnDevice(_) => Borrowed::Original,
+                Self::Pinned(buffer) => Borrowed::Pinned(buffer.read()?),
+                Self::OnDevice(array) => Borrowed::OnDevice(array),
             })
         }
     }
 
-    impl LentMemory<'_> {
+    impl Borrowed<'_> {
         pub(super) fn input<'a>(&'a self, value: &'a Value) -> Result<Input<'a>> {
             Ok(match (self, value) {
                 (Self::Pinned(bytes), Value::Tensor(tensor)) => {
@@ -197,18 +204,18 @@ mod memory {
     }
 }
 
-/// Elsewhere no method uses a device, so that every input is on the host.
+/// Other systems have no devices, so that every input is on the host.
 #[cfg(not(target_os = "linux"))]
 mod memory {
     use thalweg::{Input, Result, Schedule, Value};
 
-    use super::InputPlace;
+    use super::InputLocation;
 
     pub(super) struct Memory;
 
-    pub(super) struct LentMemory<'p>(std::marker::PhantomData<&'p Memory>);
+    pub(super) struct Borrowed<'p>(std::marker::PhantomData<&'p Memory>);
 
-    pub(super) fn place(_: InputPlace, values: &[Value], _: &Schedule) -> Result<Vec<Memory>> {
+    pub(super) fn copy(_: InputLocation, values: &[Value], _: &Schedule) -> Result<Vec<Memory>> {
         Ok(values.iter().map(|_| Memory).collect())
     }
 
@@ -217,12 +224,12 @@ mod memory {
             "on the host".into()
         }
 
-        pub(super) fn lend(&self) -> Result<LentMemory<'_>> {
-            Ok(LentMemory(std::marker::PhantomData))
+        pub(super) fn borrow(&self) -> Result<Borrowed<'_>> {
+            Ok(Borrowed(std::marker::PhantomData))
         }
     }
 
-    impl LentMemory<'_> {
+    impl Borrowed<'_> {
         pub(super) fn input<'a>(&'a self, value: &'a Value) -> Result<Input<'a>> {
             value.as_input()
         }
@@ -265,19 +272,19 @@ mod tests {
         let sim = Sim::session(Config::seeded(0));
         let data: Vec<f32> = (0..64 * 64u16).map(f32::from).collect();
         let values = [Value::Tensor(Tensor::from_slice(&data, &[64, 64]).unwrap())];
-        for (place, copies) in [
-            (InputPlace::Host, 1),
-            (InputPlace::Pinned, 1),
-            (InputPlace::Device, 0),
+        for (location, copies) in [
+            (InputLocation::Host, 1),
+            (InputLocation::Pinned, 1),
+            (InputLocation::Device, 0),
         ] {
             sim.reset(Config::seeded(1));
-            measure(&sim, place, &values, copies);
+            measure(&sim, location, &values, copies);
             let reports = sim.finish();
             assert!(reports.is_empty(), "{reports:#?}");
         }
     }
 
-    fn measure(sim: &Sim, place: InputPlace, values: &[Value], copies: u64) {
+    fn measure(sim: &Sim, location: InputLocation, values: &[Value], copies: u64) {
         let driver = Driver::open(Some(Sim::path())).unwrap();
         let device = Arc::new(driver.device(0).unwrap());
         let runtime: Runtime = Runtime::builder().device(device).build().into();
@@ -285,16 +292,16 @@ mod tests {
         let program = runtime.load_bytes(bytes, &LoadOptions::new()).unwrap();
         let schedule = program.schedule("forward").unwrap();
         let mut method = program.method("forward").unwrap();
-        let placed = memory::place_with(&driver, place, values, &schedule);
-        let placed = Placed(placed.unwrap());
-        let lent = placed.lend().unwrap();
-        let inputs = lent.inputs(values).unwrap();
+        let copied = memory::copy_with(&driver, location, values, &schedule);
+        let located = LocatedInputs(copied.unwrap());
+        let borrowed = located.borrow().unwrap();
+        let inputs = borrowed.inputs(values).unwrap();
         let before = sim.calls("cuMemcpyHtoDAsync");
         let outputs = method.run(&inputs).unwrap();
         let answer = outputs.tensor(0).unwrap();
         let given = values[0].tensor().unwrap();
         assert_eq!(answer.data::<f32>().unwrap(), given.data::<f32>().unwrap());
         let made = sim.calls("cuMemcpyHtoDAsync") - before;
-        assert_eq!(made, copies, "{}", placed.in_words()[0]);
+        assert_eq!(made, copies, "{}", located.in_words()[0]);
     }
 }

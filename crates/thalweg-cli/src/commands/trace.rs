@@ -1,4 +1,4 @@
-//! Traces that commands write.
+//! Trace files that commands write.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,7 +8,7 @@ use thalweg::Trace;
 use crate::failure::Result;
 use crate::text;
 
-/// Writes a trace to a file. Gives what is to be said of it, line by line.
+/// Writes a trace to a file. Returns the lines of output about it.
 pub(super) fn save(trace: &Trace, path: &Path) -> Result<Vec<String>> {
     trace.save(path)?;
     let mut lines = vec![format!(
@@ -20,7 +20,7 @@ pub(super) fn save(trace: &Trace, path: &Path) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Says it.
+/// Prints the lines of output about a trace.
 pub(super) fn print(lines: &[String], out: &mut dyn Write) -> Result<()> {
     for line in lines {
         writeln!(out, "{line}")?;

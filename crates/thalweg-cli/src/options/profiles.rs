@@ -1,26 +1,27 @@
-//! Profiles on the command line.
+//! Optimization profiles of TensorRT engines on the command line.
 
 use std::str::FromStr;
 
 use thalweg::{DelegateKey, LoadOptions, Profile};
 
-/// Which profiles are pinned.
+/// The profiles that are pinned.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub(crate) struct Pinned {
-    /// The profile that engines use, rather than one that fits the inputs: `1` for all that have
-    /// several, `METHOD=1` for those of a method, `METHOD:0=1` for a delegate by its index or name, and
-    /// `:0=1` for such a one in any method. Can be given several times
+pub(crate) struct Profiles {
+    /// The optimization profile of TensorRT engines [default: the one that fits the inputs]. `1` pins
+    /// it for all engines, `METHOD=1` for those of a method, `METHOD:0=1` for a delegate by index or
+    /// name, `:0=1` for that delegate in every method. Repeatable
     #[arg(long = "profile", value_name = "SPEC")]
     pins: Vec<Pin>,
 }
 
-/// One of them.
+/// A pinned profile.
 #[derive(Clone, Debug, PartialEq)]
 struct Pin {
     target: Target,
     profile: usize,
 }
 
+/// The engines that a pin applies to.
 #[derive(Clone, Debug, PartialEq)]
 enum Target {
     Everything,
@@ -28,8 +29,8 @@ enum Target {
     Delegate(DelegateKey),
 }
 
-impl Pinned {
-    /// The same for a program that is loaded.
+impl Profiles {
+    /// Load options with these profiles.
     pub(crate) fn load_options(&self, options: LoadOptions) -> LoadOptions {
         options.profile(self.profile())
     }
@@ -93,7 +94,7 @@ mod tests {
 
     fn pinned(texts: &[&str]) -> Profile {
         let pins = texts.iter().map(|text| text.parse().unwrap());
-        Pinned {
+        Profiles {
             pins: pins.collect(),
         }
         .profile()

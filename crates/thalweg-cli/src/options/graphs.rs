@@ -1,15 +1,15 @@
-//! Graphs on the command line.
+//! The use of CUDA graphs on the command line.
 
 use thalweg::GraphUse;
 
-/// Whether graphs are used.
+/// The use of CUDA graphs in calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Graphs {
-    /// Where they can be
+    /// Graphs wherever work can be captured
     Auto,
-    /// With an error where something cannot be recorded
+    /// Graphs everywhere; work that cannot be captured is an error
     On,
-    /// Nowhere
+    /// No graphs
     Off,
 }
 

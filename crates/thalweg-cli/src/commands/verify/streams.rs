@@ -1,11 +1,11 @@
-//! Streams that are made for calls.
+//! CUDA streams created for the calls of a case.
 
 use thalweg::{CallerStream, Program};
 
 use crate::failure::Result;
 use crate::fixture::Case;
 
-/// One on each device that the methods of a case have memory on.
+/// The streams for a case: one on each device that its methods use.
 #[derive(Default)]
 pub(super) struct Streams(Vec<made::Stream>);
 
@@ -38,7 +38,7 @@ mod made {
     }
 }
 
-/// Elsewhere there are none, and no device that they would be on.
+/// Other systems have no devices, and so no streams.
 #[cfg(not(target_os = "linux"))]
 mod made {
     use thalweg::{CallerStream, DeviceId, Result, StreamHandle, bail};

@@ -1,0 +1,3 @@
+//! The library that runs engines alone.
+
+pub(super) use thalweg::tensorrt::{Around, Floor as EngineBaseline, Watched};
