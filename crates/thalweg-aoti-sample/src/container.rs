@@ -243,7 +243,7 @@ impl Container {
                 self.launch(stream, c"copy", &[kept.0, scaled.0], count, &[])?;
                 self.kept = Some(kept);
             }
-            // Whoever allocates next may have this memory, while the copy still reads it.
+            // The next allocation may get this memory, while the copy still reads it.
             let mut scaled = Some(scaled);
             if self.has(VARIES) {
                 if !self.runs.is_multiple_of(4) {

@@ -13,7 +13,7 @@ use crate::kernel::{KernelFunction, KernelLaunch, MemoryAccess};
 use crate::memory::BlockKind;
 use crate::objects::StreamKind;
 use crate::simulator::{Call, Rules, SIMULATOR, part_of_call};
-use crate::status::{Answer, Status, fail};
+use crate::status::{CallResult, Status, fail};
 use crate::work::{Body, Fill};
 
 pub(crate) use crate::clock::Timestamp;
@@ -348,7 +348,7 @@ impl DeviceMemory<'_> {
 fn request<T>(
     site: &Arc<Site>,
     rules: Rules,
-    body: impl FnOnce(&mut Call) -> Answer<T>,
+    body: impl FnOnce(&mut Call) -> CallResult<T>,
 ) -> DriverResult<T> {
     part_of_call(site, rules, body).map_err(code)
 }
@@ -358,7 +358,7 @@ fn code(Status(code): Status) -> u32 {
 }
 
 /// Counts a call of a function of the driver, and has it fail if a plan of faults says so.
-fn count(call: &mut Call, function: &str) -> Answer {
+fn count(call: &mut Call, function: &str) -> CallResult {
     match call.faults.call(function) {
         Some(code) => Err(Status(code)),
         None => Ok(()),

@@ -120,7 +120,7 @@ impl<'a> Launch<'a> {
     pub fn read<T: Plain>(&self, address: u64, len: usize) -> Result<&[T], KernelFault> {
         let start = self.take::<T>(address, len, false)?;
         // SAFETY: the stand-in gave memory of that size, which stays until the kernel returns,
-        // and nobody took it to write.
+        // and this kernel did not take it to write.
         Ok(unsafe { slice::from_raw_parts(start, len) })
     }
 
@@ -132,7 +132,7 @@ impl<'a> Launch<'a> {
     pub fn write<T: Plain>(&self, address: u64, len: usize) -> Result<&mut [T], KernelFault> {
         let start = self.take::<T>(address, len, true)?;
         // SAFETY: the stand-in gave memory of that size, which stays until the kernel returns,
-        // and nobody else took it.
+        // and this kernel took it only once.
         Ok(unsafe { slice::from_raw_parts_mut(start, len) })
     }
 

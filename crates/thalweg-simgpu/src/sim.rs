@@ -378,7 +378,7 @@ impl Drop for Sim {
 
 /// A control function of the library.
 fn find<T: Copy>(library: &Library, name: &str) -> T {
-    // SAFETY: each is asked for with the type that `control` defines it with.
+    // SAFETY: each is looked up with the type that `control` defines it with.
     let function = unsafe { library.get::<T>(name.as_bytes()) };
     *function.unwrap_or_else(|error| panic!("this is no stand-in: {error}"))
 }

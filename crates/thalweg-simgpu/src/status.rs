@@ -27,9 +27,9 @@ impl From<InvalidHandle> for Status {
 }
 
 /// The result of a part of a call.
-pub(crate) type Answer<T = ()> = Result<T, Status>;
+pub(crate) type CallResult<T = ()> = Result<T, Status>;
 
 /// An error with a code.
-pub(crate) fn fail<T>(result: CUresult) -> Answer<T> {
+pub(crate) fn fail<T>(result: CUresult) -> CallResult<T> {
     Err(result.into())
 }

@@ -9,19 +9,19 @@ use crate::clock::{Epoch, HOST};
 use crate::driver::Driver;
 use crate::memory::{Arena, Block, BlockId, BlockKind, Cached, History, Mapping};
 use crate::report::Site;
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 use crate::work::Body;
 
 impl Driver {
     /// Takes device memory, up to the limit of a plan of faults.
-    fn take(&mut self, device: usize, len: u64) -> Answer<u64> {
+    fn take(&mut self, device: usize, len: u64) -> CallResult<u64> {
         let limit = self.faults.memory_limit();
         let Some(rounded) = Arena::rounded(len) else {
             return fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         };
         for retry in [false, true] {
             if retry {
-                // What pools keep and nobody uses is as good as free.
+                // Memory that pools keep and that is not in use is as good as free.
                 self.trim_pools(device, |_| 0);
             }
             let arena = &mut self.memory.arenas[device];
@@ -35,7 +35,7 @@ impl Driver {
     }
 
     /// Allocates device memory.
-    pub(crate) fn allocate(&mut self, context: u64, len: u64, site: &Arc<Site>) -> Answer<u64> {
+    pub(crate) fn allocate(&mut self, context: u64, len: u64, site: &Arc<Site>) -> CallResult<u64> {
         if len == 0 {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
@@ -57,7 +57,7 @@ impl Driver {
         len: u64,
         flags: u32,
         site: &Arc<Site>,
-    ) -> Answer<u64> {
+    ) -> CallResult<u64> {
         let memory = usize::try_from(len).ok().filter(|len| *len > 0);
         let Some(memory) = memory else {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -99,7 +99,7 @@ impl Driver {
         stream: u64,
         len: u64,
         site: &Arc<Site>,
-    ) -> Answer<u64> {
+    ) -> CallResult<u64> {
         if len == 0 {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
@@ -150,7 +150,7 @@ impl Driver {
         stream: u64,
         site: &Arc<Site>,
         injected: bool,
-    ) -> Answer {
+    ) -> CallResult {
         let host = self.memory.starting_at(address);
         let host = host.and_then(|id| self.memory.block(id));
         if host.is_some_and(Block::is_host) {
@@ -195,7 +195,7 @@ impl Driver {
             reserved,
             freed,
         };
-        // The memory of a pool that is gone belongs to the one that is always there.
+        // The memory of a destroyed pool belongs to the default pool.
         let gone = self.pools.get(pool).is_err();
         let default = self.devices[device].default_pool;
         let pool = if gone { default } else { pool };
@@ -247,7 +247,7 @@ impl Driver {
     }
 
     /// Destroys a pool. Memory of it that is in use stays until it is freed.
-    pub(crate) fn destroy_pool(&mut self, handle: u64) -> Answer {
+    pub(crate) fn destroy_pool(&mut self, handle: u64) -> CallResult {
         self.trim_pool(handle, 0);
         let pool = self.pools.remove(handle)?;
         let device = &self.devices[pool.device];

@@ -8,12 +8,12 @@ use cudarc::driver::sys::CUresult;
 use super::Driver;
 use crate::objects::{Capture, Captured, GLOBAL, Graph, Node, RELAXED, StreamKind};
 use crate::report::Site;
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 use crate::work::Body;
 
 impl Driver {
     /// Fails if a capture forbids an unsafe call, and then invalidates it.
-    pub(crate) fn forbid_in_capture(&mut self, thread: u64, mode: u32) -> Answer {
+    pub(crate) fn forbid_in_capture(&mut self, thread: u64, mode: u32) -> CallResult {
         if mode == RELAXED {
             return Ok(());
         }
@@ -34,7 +34,7 @@ impl Driver {
 
     /// Fails if any stream of a context is captured, and then invalidates those captures: the host
     /// cannot wait for a captured stream.
-    pub(crate) fn forbid_context_wait(&mut self, context: u64) -> Answer {
+    pub(crate) fn forbid_context_wait(&mut self, context: u64) -> CallResult {
         let concerned: BTreeSet<u64> = self
             .streams
             .iter()
@@ -51,7 +51,7 @@ impl Driver {
     }
 
     /// Fails if a use of the legacy default stream would order a capture with work outside of it.
-    pub(crate) fn forbid_implicit(&mut self, stream: u64, invalidate: bool) -> Answer {
+    pub(crate) fn forbid_implicit(&mut self, stream: u64, invalidate: bool) -> CallResult {
         let stream = self.streams.get(stream)?;
         if stream.kind != StreamKind::Legacy {
             return Ok(());
@@ -80,7 +80,7 @@ impl Driver {
         mode: u32,
         thread: u64,
         site: Arc<Site>,
-    ) -> Answer {
+    ) -> CallResult {
         if mode > RELAXED {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
@@ -109,7 +109,7 @@ impl Driver {
     }
 
     /// Ends a capture, and returns the handle of its graph.
-    pub(crate) fn end_capture(&mut self, stream: u64, thread: u64) -> Answer<u64> {
+    pub(crate) fn end_capture(&mut self, stream: u64, thread: u64) -> CallResult<u64> {
         let Some(id) = self.streams.get(stream)?.capture else {
             return fail(CUresult::CUDA_ERROR_ILLEGAL_STATE);
         };
@@ -164,7 +164,7 @@ impl Driver {
     ///
     /// # Errors
     /// If the capture is invalidated.
-    pub(crate) fn valid_capture(&mut self, stream: u64) -> Answer<Option<usize>> {
+    pub(crate) fn valid_capture(&mut self, stream: u64) -> CallResult<Option<usize>> {
         let Some(id) = self.streams.get(stream)?.capture else {
             return Ok(None);
         };
@@ -204,7 +204,7 @@ impl Driver {
         stream: u64,
         name: &str,
         body: Body,
-    ) -> Answer {
+    ) -> CallResult {
         let after = self.capture_dependencies(capture, stream);
         let device = self.streams.get(stream)?.device;
         let graph = self.captures[capture].graph;
@@ -220,7 +220,7 @@ impl Driver {
     }
 
     /// Has a stream wait for an event that was recorded in a capture.
-    pub(crate) fn wait_captured(&mut self, stream: u64, event: &Captured) -> Answer {
+    pub(crate) fn wait_captured(&mut self, stream: u64, event: &Captured) -> CallResult {
         let open = self.captures.iter().position(|c| c.id == event.capture);
         let Some(capture) = open else {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);

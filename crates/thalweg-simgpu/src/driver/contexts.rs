@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 use crate::memory::BlockId;
 use crate::objects::{Context, ContextKind};
 use crate::report::Site;
-use crate::status::Answer;
+use crate::status::CallResult;
 
 impl Driver {
     pub(crate) fn create_context(&mut self, device: usize, kind: ContextKind, flags: u32) -> u64 {
@@ -28,7 +28,7 @@ impl Driver {
     }
 
     /// Destroys a context and all that is in it. All its work must be complete.
-    pub(crate) fn destroy_context(&mut self, handle: u64, site: &Arc<Site>) -> Answer {
+    pub(crate) fn destroy_context(&mut self, handle: u64, site: &Arc<Site>) -> CallResult {
         let context = self.contexts.remove(handle)?;
         self.report_leaks_of_context(handle, site);
         for index in (0..self.captures.len()).rev() {
@@ -74,7 +74,12 @@ impl Driver {
     }
 
     /// Frees an allocation at once. All work that may use it must be complete.
-    pub(crate) fn free_now(&mut self, address: u64, site: &Arc<Site>, injected: bool) -> Answer {
+    pub(crate) fn free_now(
+        &mut self,
+        address: u64,
+        site: &Arc<Site>,
+        injected: bool,
+    ) -> CallResult {
         let known = self
             .memory
             .free_known(address, site, injected, &mut self.reports);
@@ -89,7 +94,7 @@ impl Driver {
 
     /// The ends of all work in a context. Those of a primary context include the green ones of its
     /// device.
-    pub(crate) fn context_tails(&self, handle: u64) -> Answer<Vec<Timestamp>> {
+    pub(crate) fn context_tails(&self, handle: u64) -> CallResult<Vec<Timestamp>> {
         let context = self.contexts.get(handle)?;
         let primary = context.kind == ContextKind::Primary;
         Ok(self.tails(|queue| {

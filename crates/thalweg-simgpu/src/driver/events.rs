@@ -5,7 +5,7 @@ use cudarc::driver::sys::CUresult;
 use super::Driver;
 use crate::objects::{Captured, Event};
 use crate::report::{ReportKind, Site};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 use crate::work::Body;
 
 impl Driver {
@@ -15,7 +15,7 @@ impl Driver {
         stream: u64,
         name: &str,
         external: bool,
-    ) -> Answer {
+    ) -> CallResult {
         self.forbid_implicit(stream, true)?;
         let id = self.events.id(event);
         if let Some(capture) = self.valid_capture(stream)? {
@@ -46,7 +46,7 @@ impl Driver {
         event: u64,
         external: bool,
         site: &Site,
-    ) -> Answer {
+    ) -> CallResult {
         let waited = self.check_event(event, site)?;
         let (captured, recorded) = (waited.captured.clone(), waited.recorded.clone());
         let label = waited.label.clone();
@@ -76,7 +76,7 @@ impl Driver {
     }
 
     /// Checks the handle of an event.
-    pub(crate) fn check_event(&mut self, handle: u64, site: &Site) -> Answer<&mut Event> {
+    pub(crate) fn check_event(&mut self, handle: u64, site: &Site) -> CallResult<&mut Event> {
         if let Err(why) = self.events.get(handle) {
             return Err(self.report_invalid_handle("event", handle, why, site));
         }

@@ -9,12 +9,17 @@ use super::Driver;
 use crate::clock::Timestamp;
 use crate::objects::{Exec, NODES, node_handle};
 use crate::report::Site;
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 use crate::work::Body;
 
 impl Driver {
     /// Instantiates a graph, and returns the handle of the executable graph.
-    pub(crate) fn instantiate(&mut self, graph: u64, context: u64, site: Arc<Site>) -> Answer<u64> {
+    pub(crate) fn instantiate(
+        &mut self,
+        graph: u64,
+        context: u64,
+        site: Arc<Site>,
+    ) -> CallResult<u64> {
         let graph = self.graphs.get(graph)?;
         if graph.capturing {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -26,7 +31,7 @@ impl Driver {
         let user_objects = graph.user_objects.clone();
         let number = self.next_id();
         let device = self.contexts.get(context)?.device;
-        // A node goes on in the slot of one that it depends on, if no other did so before.
+        // A node shares the queue of one that it depends on, if no other node does so before.
         let mut slots = vec![0; nodes.len()];
         let mut extended = vec![false; nodes.len()];
         let mut count = 0;
@@ -57,7 +62,7 @@ impl Driver {
     }
 
     /// Launches an executable graph in a stream that is not being captured.
-    pub(crate) fn launch_graph(&mut self, exec: u64, stream: u64) -> Answer<Timestamp> {
+    pub(crate) fn launch_graph(&mut self, exec: u64, stream: u64) -> CallResult<Timestamp> {
         let graph = self.execs.get(exec)?;
         let (order, slots) = (graph.order.clone(), graph.slots.clone());
         let nodes = graph.nodes.clone();
@@ -103,7 +108,7 @@ impl Driver {
     }
 
     /// Adds the nodes of an executable graph to a capture.
-    pub(crate) fn capture_graph(&mut self, exec: u64, capture: usize, stream: u64) -> Answer {
+    pub(crate) fn capture_graph(&mut self, exec: u64, capture: usize, stream: u64) -> CallResult {
         let nodes = self.execs.get(exec)?.nodes.clone();
         let before = self.capture_dependencies(capture, stream);
         let graph = self.captures[capture].graph;
@@ -128,7 +133,7 @@ impl Driver {
 
     /// Updates an executable graph from another graph of the same topology. Returns a
     /// `CUgraphExecUpdateResult`, and the node that does not fit.
-    pub(crate) fn update_exec(&mut self, exec: u64, graph: u64) -> Answer<(u32, Option<u64>)> {
+    pub(crate) fn update_exec(&mut self, exec: u64, graph: u64) -> CallResult<(u32, Option<u64>)> {
         let new = self.graphs.get(graph)?;
         let old = self.execs.get_mut(exec)?;
         const TOPOLOGY: u32 = 2;
@@ -157,7 +162,7 @@ impl Driver {
     }
 
     /// Destroys an executable graph. Its launches go on.
-    pub(crate) fn destroy_exec(&mut self, exec: u64) -> Answer {
+    pub(crate) fn destroy_exec(&mut self, exec: u64) -> CallResult {
         let exec = self.execs.remove(exec)?;
         for slot in exec.slots {
             self.queues[slot].retired = true;
@@ -167,7 +172,7 @@ impl Driver {
     }
 
     /// The graph and the index of a node.
-    pub(crate) fn node(&self, handle: u64) -> Answer<(u64, usize)> {
+    pub(crate) fn node(&self, handle: u64) -> CallResult<(u64, usize)> {
         let offset = handle.wrapping_sub(NODES);
         let index = ((offset & 0xf_ffff) >> 4).checked_sub(1);
         let graph = self

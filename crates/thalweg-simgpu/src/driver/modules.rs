@@ -7,11 +7,11 @@ use cudarc::driver::sys::CUresult;
 use super::Driver;
 use crate::objects::Function;
 use crate::report::Site;
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 
 impl Driver {
     /// The handle of a kernel of a module.
-    pub(crate) fn function(&mut self, module: u64, name: &str) -> Answer<u64> {
+    pub(crate) fn function(&mut self, module: u64, name: &str) -> CallResult<u64> {
         let known = self.modules.get(module)?;
         if let Some(handle) = known.functions.get(name) {
             return Ok(*handle);
@@ -30,7 +30,7 @@ impl Driver {
     }
 
     /// Unloads a module, with its functions and its variables.
-    pub(crate) fn unload(&mut self, handle: u64, site: &Arc<Site>) -> Answer {
+    pub(crate) fn unload(&mut self, handle: u64, site: &Arc<Site>) -> CallResult {
         let module = self.modules.remove(handle)?;
         for function in module.functions.values() {
             self.functions.remove(*function)?;

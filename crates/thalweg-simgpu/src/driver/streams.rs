@@ -6,7 +6,7 @@ use super::Driver;
 use crate::clock::Timestamp;
 use crate::objects::{Stream, StreamKind};
 use crate::report::{ReportKind, Site};
-use crate::status::Answer;
+use crate::status::CallResult;
 use crate::work::Body;
 
 impl Driver {
@@ -16,7 +16,7 @@ impl Driver {
         stream: u64,
         name: &str,
         body: Body,
-    ) -> Answer<Option<Timestamp>> {
+    ) -> CallResult<Option<Timestamp>> {
         self.forbid_implicit(stream, true)?;
         match self.valid_capture(stream)? {
             Some(capture) => {
@@ -33,7 +33,7 @@ impl Driver {
         kind: StreamKind,
         flags: u32,
         priority: i32,
-    ) -> Answer<u64> {
+    ) -> CallResult<u64> {
         let device = self.contexts.get(context)?.device;
         let id = self.next_id();
         let label: Arc<str> = match kind {
@@ -58,7 +58,7 @@ impl Driver {
     }
 
     /// The default stream of a context: the legacy one, or the one of a thread.
-    pub(crate) fn default_stream(&mut self, context: u64, thread: Option<u64>) -> Answer<u64> {
+    pub(crate) fn default_stream(&mut self, context: u64, thread: Option<u64>) -> CallResult<u64> {
         let known = self.contexts.get(context)?;
         let known = match thread {
             None => known.legacy,
@@ -83,7 +83,7 @@ impl Driver {
     }
 
     /// Destroys a stream. The work in it goes on.
-    pub(crate) fn destroy_stream(&mut self, handle: u64, site: &Site) -> Answer {
+    pub(crate) fn destroy_stream(&mut self, handle: u64, site: &Site) -> CallResult {
         let stream = self.streams.remove(handle)?;
         self.queues[stream.queue].retired = true;
         if let Some(id) = stream.capture {
@@ -99,7 +99,7 @@ impl Driver {
     }
 
     /// Checks the handle of a stream.
-    pub(crate) fn check_stream(&mut self, handle: u64, site: &Site) -> Answer<&Stream> {
+    pub(crate) fn check_stream(&mut self, handle: u64, site: &Site) -> CallResult<&Stream> {
         if let Err(why) = self.streams.get(handle) {
             return Err(self.report_invalid_handle("stream", handle, why, site));
         }

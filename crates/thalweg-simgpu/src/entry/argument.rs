@@ -5,7 +5,7 @@ use std::slice;
 
 use cudarc::driver::sys::CUresult;
 
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 
 /// A pointer to where a result goes, or null.
 #[repr(transparent)]
@@ -25,7 +25,7 @@ impl<T> Out<T> {
     }
 
     /// Writes a result. Null is an error.
-    pub(super) fn set(self, value: T) -> Answer {
+    pub(super) fn set(self, value: T) -> CallResult {
         if self.0.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
@@ -74,7 +74,7 @@ impl<T> In<T> {
 }
 
 impl<T: Copy> In<T> {
-    pub(super) fn get(self) -> Answer<T> {
+    pub(super) fn get(self) -> CallResult<T> {
         if self.0.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
@@ -84,7 +84,7 @@ impl<T: Copy> In<T> {
     }
 
     /// Reads the n-th of several.
-    pub(super) fn nth(self, index: usize) -> Answer<T> {
+    pub(super) fn nth(self, index: usize) -> CallResult<T> {
         if self.0.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
@@ -93,7 +93,7 @@ impl<T: Copy> In<T> {
 }
 
 impl In<u8> {
-    pub(super) fn bytes(self, len: usize) -> Answer<Vec<u8>> {
+    pub(super) fn bytes(self, len: usize) -> CallResult<Vec<u8>> {
         if self.0.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
@@ -108,7 +108,7 @@ impl In<u8> {
 pub(crate) struct Text(pub(super) *const c_char);
 
 impl Text {
-    pub(super) fn get(self) -> Answer<String> {
+    pub(super) fn get(self) -> CallResult<String> {
         if self.0.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }

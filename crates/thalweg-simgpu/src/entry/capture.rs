@@ -10,7 +10,7 @@ use super::argument::{In, Out};
 use super::entry;
 use crate::objects::node_handle;
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 
 entry! {
     /// Begins to capture a stream.
@@ -29,7 +29,7 @@ entry! {
         let thread = call.thread();
         let ended = call.end_capture(stream, thread)?;
         if call.injected {
-            // Nobody gets the graph.
+            // The caller does not get the graph.
             call.graphs.remove(ended)?;
             return Ok(());
         }
@@ -40,7 +40,7 @@ entry! {
 impl Call {
     /// The `CUstreamCaptureStatus` of a stream (0: none, 1: active, 2: invalidated), and the index
     /// of its active capture.
-    fn capture_status(&mut self, stream: u64) -> Answer<(c_uint, Option<usize>)> {
+    fn capture_status(&mut self, stream: u64) -> CallResult<(c_uint, Option<usize>)> {
         self.forbid_implicit(stream, false)?;
         let Some(id) = self.streams.get(stream)?.capture else {
             return Ok((0, None));
@@ -61,7 +61,7 @@ impl Call {
         graph: Out<u64>,
         nodes: Out<u64>,
         count: Out<usize>,
-    ) -> Answer {
+    ) -> CallResult {
         let stream = self.stream(stream)?;
         let (state, capture) = self.capture_status(stream)?;
         status.set(state)?;
@@ -135,7 +135,7 @@ entry! {
     }
 }
 
-fn update(call: &mut Call, stream: u64, nodes: In<u64>, count: usize, flags: c_uint) -> Answer {
+fn update(call: &mut Call, stream: u64, nodes: In<u64>, count: usize, flags: c_uint) -> CallResult {
     let stream = call.stream(stream)?;
     let Some(capture) = call.valid_capture(stream)? else {
         return fail(CUresult::CUDA_ERROR_ILLEGAL_STATE);

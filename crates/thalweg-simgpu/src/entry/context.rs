@@ -8,10 +8,10 @@ use super::argument::{In, Out};
 use super::entry;
 use crate::objects::ContextKind;
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 
 impl Call {
-    fn end_context(&mut self, handle: u64) -> Answer {
+    fn end_context(&mut self, handle: u64) -> CallResult {
         self.wait_for_context(handle)?;
         let site = self.site.clone();
         self.destroy_context(handle, &site)
@@ -46,7 +46,7 @@ entry! {
         let Some(handle) = call.devices[index].primary else {
             return fail(CUresult::CUDA_ERROR_INVALID_CONTEXT);
         };
-        // A reset leaves a context that nobody holds.
+        // A reset leaves a context that is not retained.
         call.devices[index].retained = call.devices[index].retained.saturating_sub(1);
         if call.devices[index].retained == 0 {
             call.end_context(handle)?;
@@ -86,7 +86,7 @@ entry! {
     }
 }
 
-fn create(call: &mut Call, context: Out<u64>, flags: c_uint, device: c_int) -> Answer {
+fn create(call: &mut Call, context: Out<u64>, flags: c_uint, device: c_int) -> CallResult {
     let index = call.device_index(device)?;
     if context.is_null() {
         return fail(CUresult::CUDA_ERROR_INVALID_VALUE);

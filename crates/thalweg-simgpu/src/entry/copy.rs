@@ -9,7 +9,7 @@ use super::argument::In;
 use super::entry;
 use crate::memory::pageable;
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 use crate::work::{Body, Copy, Location};
 
 /// The kind of memory at an address.
@@ -42,7 +42,7 @@ impl Call {
     }
 
     /// Checks that a caller may use some memory.
-    pub(super) fn check_memory(&mut self, address: u64, len: u64, device: bool) -> Answer {
+    pub(super) fn check_memory(&mut self, address: u64, len: u64, device: bool) -> CallResult {
         let site = self.site.clone();
         let fits = self
             .memory
@@ -51,7 +51,7 @@ impl Call {
         let ours = device || self.memory.is_ours(address);
         match fits {
             Some(true) => Ok(()),
-            // What belongs to nobody is the host's, and nobody can check it.
+            // All other memory is pageable, and cannot be checked.
             None if !ours && address != 0 => Ok(()),
             Some(false) => fail(CUresult::CUDA_ERROR_INVALID_VALUE),
             None => {
@@ -64,7 +64,7 @@ impl Call {
         }
     }
 
-    fn check_copy(&mut self, copy: &Copy, kind: Kind) -> Answer<(Side, Side)> {
+    fn check_copy(&mut self, copy: &Copy, kind: Kind) -> CallResult<(Side, Side)> {
         let (Location::Address(to), Location::Address(from)) = (&copy.to, &copy.from) else {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         };
@@ -89,7 +89,7 @@ impl Call {
         copy.from_pitch = copy.width;
     }
 
-    fn copy_async(&mut self, mut copy: Copy, kind: Kind, stream: u64) -> Answer {
+    fn copy_async(&mut self, mut copy: Copy, kind: Kind, stream: u64) -> CallResult {
         let stream = self.stream(stream)?;
         if copy.bytes() == 0 {
             return Ok(());
@@ -109,7 +109,7 @@ impl Call {
         Ok(())
     }
 
-    fn copy_sync(&mut self, mut copy: Copy, kind: Kind) -> Answer {
+    fn copy_sync(&mut self, mut copy: Copy, kind: Kind) -> CallResult {
         let stream = self.stream(0)?;
         self.must_not_capture(stream)?;
         if copy.bytes() == 0 {
@@ -118,7 +118,7 @@ impl Call {
         let (from, to) = self.check_copy(&copy, kind)?;
         let name = self.site.name.clone();
         if from == Side::Pageable && to == Side::Device {
-            // What was in the stream before is waited for; the copy itself need not be over.
+            // The call waits for earlier work of the stream, but not for the copy itself.
             let tail = self.stream_tail(self.streams.get(stream)?);
             self.wait_for(&tail);
             self.stage(&mut copy);
@@ -232,7 +232,7 @@ pub(crate) struct Rows {
 const _: () = assert!(size_of::<Rows>() == size_of::<cudarc::driver::sys::CUDA_MEMCPY2D>());
 
 impl Rows {
-    fn copy(&self) -> Answer<Copy> {
+    fn copy(&self) -> CallResult<Copy> {
         let side = |kind: u32, host: u64, device: u64, pitch: usize, x: usize, y: usize| {
             let pitch = if pitch == 0 { self.width } else { pitch };
             let base = match kind {
@@ -305,7 +305,7 @@ entry! {
 }
 
 /// Reads the parameters of a copy in a graph: `CUDA_MEMCPY3D`. Only one plane is supported.
-pub(super) fn row_of_volume(parameters: In<c_void>) -> Answer<Copy> {
+pub(super) fn row_of_volume(parameters: In<c_void>) -> CallResult<Copy> {
     let volume = In::<cudarc::driver::sys::CUDA_MEMCPY3D>(parameters.0.cast()).get()?;
     let flat = Rows {
         from_x: volume.srcXInBytes,

@@ -7,11 +7,11 @@ use cudarc::driver::sys::CUresult;
 use super::argument::{Out, Text};
 use super::entry;
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 
 impl Call {
     /// The index of a device.
-    pub(super) fn device_index(&self, device: c_int) -> Answer<usize> {
+    pub(super) fn device_index(&self, device: c_int) -> CallResult<usize> {
         match usize::try_from(device) {
             Ok(index) if index < self.devices.len() => Ok(index),
             _ => fail(CUresult::CUDA_ERROR_INVALID_DEVICE),
@@ -42,7 +42,7 @@ entry! {
     }
 }
 
-fn write_text(to: Out<c_char>, len: c_int, text: &str) -> Answer {
+fn write_text(to: Out<c_char>, len: c_int, text: &str) -> CallResult {
     if len <= 0 {
         return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
     }

@@ -8,7 +8,7 @@ use super::argument::Out;
 use super::entry;
 use crate::objects::Event;
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 
 entry! {
     /// Creates an event.
@@ -35,7 +35,7 @@ entry! {
 }
 
 impl Call {
-    fn record(&mut self, event: u64, stream: u64, flags: u32) -> Answer {
+    fn record(&mut self, event: u64, stream: u64, flags: u32) -> CallResult {
         let stream = self.stream(stream)?;
         let site = self.site.clone();
         let device = self.check_event(event, &site)?.device;
@@ -50,7 +50,7 @@ impl Call {
     }
 
     /// Fails if an event was last recorded in a capture, and invalidates the capture.
-    fn must_not_be_captured(&mut self, event: u64) -> Answer {
+    fn must_not_be_captured(&mut self, event: u64) -> CallResult {
         let Some(captured) = self.events.get(event)?.captured.clone() else {
             return Ok(());
         };
@@ -60,7 +60,7 @@ impl Call {
                 capture.invalid = true;
                 fail(CUresult::CUDA_ERROR_CAPTURED_EVENT)
             }
-            // The capture is over, and the event was never recorded otherwise.
+            // The capture has ended, and the event was not recorded since.
             None => fail(CUresult::CUDA_ERROR_INVALID_VALUE),
         }
     }
@@ -117,7 +117,7 @@ entry! {
     }
 }
 
-fn elapsed(call: &mut Call, out: Out<c_float>, start: u64, end: u64) -> Answer {
+fn elapsed(call: &mut Call, out: Out<c_float>, start: u64, end: u64) -> CallResult {
     let site = call.site.clone();
     let mut times = [0.0; 2];
     for (time, handle) in times.iter_mut().zip([start, end]) {

@@ -4,13 +4,13 @@ use std::ffi::{c_uchar, c_uint, c_ushort};
 
 use super::entry;
 use crate::simulator::{Call, Rules};
-use crate::status::Answer;
+use crate::status::CallResult;
 use crate::work::{Body, Fill};
 
 const SYNC: Rules = Rules::CONTEXT;
 
 impl Call {
-    fn fill(&mut self, fill: Fill, stream: Option<u64>) -> Answer {
+    fn fill(&mut self, fill: Fill, stream: Option<u64>) -> CallResult {
         let handle = self.stream(stream.unwrap_or(0))?;
         if fill.width == 0 || fill.height == 0 {
             return Ok(());

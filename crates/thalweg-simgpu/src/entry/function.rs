@@ -10,12 +10,12 @@ use super::entry;
 use crate::kernel;
 use crate::objects::MAX_SHARED;
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 
 /// The names of kernels that callers were given. They stay for the life of the process.
 static NAMES: Mutex<Vec<Arc<[u8]>>> = Mutex::new(Vec::new());
 
-fn kernel_name(call: &mut Call, out: Out<*const c_char>, function: u64) -> Answer {
+fn kernel_name(call: &mut Call, out: Out<*const c_char>, function: u64) -> CallResult {
     call.check_function(function)?;
     let name = &call.functions.get(function)?.name;
     let text: Arc<[u8]> = name.bytes().chain([0]).collect();
@@ -52,7 +52,7 @@ fn parameter(
     index: usize,
     offset: Out<usize>,
     size: Out<usize>,
-) -> Answer {
+) -> CallResult {
     call.check_function(function)?;
     let name = call.functions.get(function)?.name.clone();
     let Some(known) = kernel::registered(&name) else {
@@ -85,7 +85,7 @@ entry! {
 /// The largest dynamic shared memory that a kernel may opt in to.
 const SHARED_OPT_IN: c_int = 227 << 10;
 
-fn attribute(call: &mut Call, value: Out<c_int>, attribute: c_int, function: u64) -> Answer {
+fn attribute(call: &mut Call, value: Out<c_int>, attribute: c_int, function: u64) -> CallResult {
     call.check_function(function)?;
     let function = call.functions.get(function)?;
     let known = function.attributes.get(&attribute).copied();
@@ -99,7 +99,7 @@ fn attribute(call: &mut Call, value: Out<c_int>, attribute: c_int, function: u64
     }))
 }
 
-fn set_attribute(call: &mut Call, attribute: c_int, value: c_int, function: u64) -> Answer {
+fn set_attribute(call: &mut Call, attribute: c_int, value: c_int, function: u64) -> CallResult {
     call.check_function(function)?;
     match attribute {
         MAX_SHARED if !(0..=SHARED_OPT_IN).contains(&value) => {
@@ -169,7 +169,7 @@ entry! {
     }
 }
 
-fn blocks(call: &mut Call, count: Out<c_int>, function: u64, threads: c_int) -> Answer {
+fn blocks(call: &mut Call, count: Out<c_int>, function: u64, threads: c_int) -> CallResult {
     call.check_function(function)?;
     if threads <= 0 {
         return fail(CUresult::CUDA_ERROR_INVALID_VALUE);

@@ -9,20 +9,20 @@ use super::argument::{In, Out};
 use super::entry;
 use crate::objects::{Graph, node_handle};
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 
 impl Call {
-    pub(super) fn check_graph(&mut self, graph: u64) -> Answer {
+    pub(super) fn check_graph(&mut self, graph: u64) -> CallResult {
         let found = self.graphs.get(graph).map(drop);
         self.check_handle("graph", graph, found)
     }
 
-    fn check_exec(&mut self, exec: u64) -> Answer {
+    fn check_exec(&mut self, exec: u64) -> CallResult {
         let found = self.execs.get(exec).map(drop);
         self.check_handle("launchable graph", exec, found)
     }
 
-    fn make_exec(&mut self, out: Out<u64>, graph: u64, flags: u64) -> Answer {
+    fn make_exec(&mut self, out: Out<u64>, graph: u64, flags: u64) -> CallResult {
         self.check_graph(graph)?;
         // Memory is freed on launch, upload, launch from a device, priorities of nodes.
         if out.is_null() || flags > 15 {
@@ -153,14 +153,14 @@ pub(crate) struct UpdateResult {
     from: u64,
 }
 
-fn update(call: &mut Call, exec: u64, graph: u64) -> Answer<(u32, u64)> {
+fn update(call: &mut Call, exec: u64, graph: u64) -> CallResult<(u32, u64)> {
     call.check_exec(exec)?;
     call.check_graph(graph)?;
     let (result, node) = call.update_exec(exec, graph)?;
     Ok((result, node.unwrap_or(0)))
 }
 
-fn verdict(result: u32) -> Answer {
+fn verdict(result: u32) -> CallResult {
     if result == 0 {
         return Ok(());
     }
@@ -187,7 +187,7 @@ entry! {
 }
 
 /// Writes as many handles of nodes as there is capacity for, and zeros after them.
-fn list(handles: &[u64], nodes: Out<u64>, count: Out<usize>) -> Answer {
+fn list(handles: &[u64], nodes: Out<u64>, count: Out<usize>) -> CallResult {
     if nodes.is_null() {
         return count.set(handles.len());
     }
@@ -221,7 +221,13 @@ entry! {
     }
 }
 
-fn edges(call: &mut Call, graph: u64, from: Out<u64>, to: Out<u64>, count: Out<usize>) -> Answer {
+fn edges(
+    call: &mut Call,
+    graph: u64,
+    from: Out<u64>,
+    to: Out<u64>,
+    count: Out<usize>,
+) -> CallResult {
     call.check_graph(graph)?;
     let graph = call.graphs.get(graph)?;
     let (mut starts, mut ends) = (Vec::new(), Vec::new());

@@ -12,7 +12,7 @@ use super::launch::Shape;
 use crate::callback::HostFunction;
 use crate::objects::{Node, node_handle};
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 use crate::work::{Body, Fill};
 
 impl Call {
@@ -25,7 +25,7 @@ impl Call {
         count: usize,
         name: &str,
         body: Body,
-    ) -> Answer {
+    ) -> CallResult {
         self.check_graph(graph)?;
         if out.is_null() {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -42,7 +42,7 @@ impl Call {
         out.set(node_handle(number, index))
     }
 
-    fn nodes_of(&self, graph: u64, nodes: In<u64>, count: usize) -> Answer<Vec<usize>> {
+    fn nodes_of(&self, graph: u64, nodes: In<u64>, count: usize) -> CallResult<Vec<usize>> {
         (0..count)
             .map(|index| {
                 let (of, node) = self.node(nodes.nth(index)?)?;
@@ -55,7 +55,7 @@ impl Call {
     }
 
     /// Replaces the work of a node of an executable graph by work of the same kind.
-    fn change_node(&mut self, exec: u64, node: u64, body: Body) -> Answer {
+    fn change_node(&mut self, exec: u64, node: u64, body: Body) -> CallResult {
         let (graph, index) = self.node(node)?;
         let number = self.graphs.get(graph)?.number;
         let exec = self.execs.get_mut(exec)?;
@@ -72,7 +72,7 @@ impl Call {
         }
     }
 
-    fn kernel_body(&mut self, parameters: In<KernelNode>) -> Answer<Body> {
+    fn kernel_body(&mut self, parameters: In<KernelNode>) -> CallResult<Body> {
         let node = parameters.get()?;
         let function = if node.function == 0 {
             node.kernel
@@ -121,7 +121,7 @@ pub(crate) struct FillNode {
 }
 
 impl FillNode {
-    fn body(self) -> Answer<Body> {
+    fn body(self) -> CallResult<Body> {
         let element = self.element as usize;
         if !matches!(element, 1 | 2 | 4) {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -145,7 +145,7 @@ pub(crate) struct HostNode {
 }
 
 impl HostNode {
-    fn body(self) -> Answer<Body> {
+    fn body(self) -> CallResult<Body> {
         match (self.function, self.data) {
             (Some(function), data) => Ok(Body::Host(HostFunction::Plain { function, data })),
             (None, _) => fail(CUresult::CUDA_ERROR_INVALID_VALUE),
@@ -216,7 +216,7 @@ entry! {
     }
 }
 
-fn depend(call: &mut Call, graph: u64, from: In<u64>, to: In<u64>, count: usize) -> Answer {
+fn depend(call: &mut Call, graph: u64, from: In<u64>, to: In<u64>, count: usize) -> CallResult {
     call.check_graph(graph)?;
     let from = call.nodes_of(graph, from, count)?;
     let to = call.nodes_of(graph, to, count)?;

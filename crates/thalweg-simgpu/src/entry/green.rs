@@ -9,7 +9,7 @@ use super::entry;
 use crate::objects::ContextKind;
 use crate::objects::{GROUP, GreenContext, ResourceDescription};
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 
 /// `CUdevResource`, with numbers.
 #[repr(C)]
@@ -138,7 +138,7 @@ entry! {
 }
 
 impl Call {
-    fn check_green(&mut self, green: u64) -> Answer<u64> {
+    fn check_green(&mut self, green: u64) -> CallResult<u64> {
         let found = self.green.get(green).map(|green| green.context);
         self.check_handle("green context", green, found)
     }
@@ -187,7 +187,7 @@ entry! {
     }
 }
 
-fn record(call: &mut Call, context: u64, event: u64) -> Answer {
+fn record(call: &mut Call, context: u64, event: u64) -> CallResult {
     let site = call.site.clone();
     call.check_event(event, &site)?;
     // A stream of the context that comes after all others, and into which nothing else goes.
@@ -218,7 +218,7 @@ entry! {
     }
 }
 
-fn wait(call: &mut Call, context: u64, event: u64) -> Answer {
+fn wait(call: &mut Call, context: u64, event: u64) -> CallResult {
     let site = call.site.clone();
     let streams: Vec<u64> = call
         .streams

@@ -10,7 +10,7 @@ use super::entry;
 use crate::kernel::{self, KernelLaunch};
 use crate::objects::MAX_SHARED;
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 use crate::work::Body;
 
 /// The grid, the block, and the shared memory of a launch.
@@ -28,7 +28,7 @@ impl Call {
         shape: &Shape,
         parameters: In<u64>,
         extra: In<u64>,
-    ) -> Answer<KernelLaunch> {
+    ) -> CallResult<KernelLaunch> {
         self.check_function(function)?;
         let known = self.functions.get(function)?;
         let name = known.name.clone();
@@ -84,7 +84,7 @@ impl Call {
         stream: u64,
         parameters: In<u64>,
         extra: In<u64>,
-    ) -> Answer {
+    ) -> CallResult {
         let stream = self.stream(stream)?;
         let call = self.kernel_call(function, shape, parameters, extra)?;
         let context = self
@@ -110,7 +110,7 @@ impl Call {
 }
 
 /// Reads arguments that come as one buffer: a list of keys and values has its address and its size.
-fn read_buffer(list: In<u64>) -> Answer<Vec<u8>> {
+fn read_buffer(list: In<u64>) -> CallResult<Vec<u8>> {
     let (mut start, mut len) = (0, 0);
     for index in (0..8).step_by(2) {
         match list.nth(index)? {

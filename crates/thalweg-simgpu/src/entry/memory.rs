@@ -9,7 +9,7 @@ use super::entry;
 use crate::memory::BlockKind;
 use crate::report::ReportKind;
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 use crate::work::{Body, Location};
 
 const UNSAFE: Rules = Rules::CONTEXT.unsafe_in_capture();
@@ -72,7 +72,7 @@ entry! {
     }
 }
 
-fn allocate_pinned(call: &mut Call, pointer: Out<u64>, bytes: usize, flags: u32) -> Answer {
+fn allocate_pinned(call: &mut Call, pointer: Out<u64>, bytes: usize, flags: u32) -> CallResult {
     if pointer.is_null() {
         return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
@@ -236,7 +236,7 @@ fn allocate_in_order(
     bytes: usize,
     pool: u64,
     stream: u64,
-) -> Answer {
+) -> CallResult {
     if pointer.is_null() {
         return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
@@ -256,7 +256,7 @@ fn allocate_in_order(
 impl Call {
     /// Fails in a capture, since graphs here have no allocation nodes, and where a capture forbids
     /// unsafe calls.
-    fn no_memory_nodes(&mut self, stream: u64) -> Answer {
+    fn no_memory_nodes(&mut self, stream: u64) -> CallResult {
         let Some(capture) = self.valid_capture(stream)? else {
             return self.forbid_unsafe();
         };

@@ -8,10 +8,10 @@ use super::argument::{In, Out, Text};
 use super::entry;
 use crate::objects::{Module, parse_image, parse_ptx};
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 
 /// The text of an image: for the stand-in, or PTX. `None` for code for real devices.
-fn read_image(image: In<u8>) -> Answer<Option<String>> {
+fn read_image(image: In<u8>) -> CallResult<Option<String>> {
     let first = image.get()?;
     let is_text = first.is_ascii_graphic() || first.is_ascii_whitespace();
     // PTX starts with a comment or a directive.
@@ -23,7 +23,7 @@ fn read_image(image: In<u8>) -> Answer<Option<String>> {
 }
 
 impl Call {
-    fn load(&mut self, image: In<u8>, library: bool) -> Answer<u64> {
+    fn load(&mut self, image: In<u8>, library: bool) -> CallResult<u64> {
         // A library is of all devices; what it needs of one it takes from the current.
         let context = if library {
             self.context().unwrap_or(0)
@@ -49,18 +49,18 @@ impl Call {
         Ok(self.modules.insert(module))
     }
 
-    fn check_module(&mut self, module: u64) -> Answer {
+    fn check_module(&mut self, module: u64) -> CallResult {
         let found = self.modules.get(module).map(drop);
         self.check_handle("module", module, found)
     }
 
-    pub(super) fn check_function(&mut self, function: u64) -> Answer {
+    pub(super) fn check_function(&mut self, function: u64) -> CallResult {
         let found = self.functions.get(function).map(drop);
         self.check_handle("kernel", function, found)
     }
 
     /// Unloads a module, after all work of its device.
-    fn end_module(&mut self, module: u64) -> Answer {
+    fn end_module(&mut self, module: u64) -> CallResult {
         self.check_module(module)?;
         let context = self.modules.get(module)?.context;
         if let Ok(device) = self.contexts.get(context).map(|context| context.device) {
@@ -70,7 +70,13 @@ impl Call {
         self.unload(module, &site)
     }
 
-    fn global(&mut self, module: u64, name: &str, pointer: Out<u64>, bytes: Out<usize>) -> Answer {
+    fn global(
+        &mut self,
+        module: u64,
+        name: &str,
+        pointer: Out<u64>,
+        bytes: Out<usize>,
+    ) -> CallResult {
         self.check_module(module)?;
         match self.modules.get(module)?.globals.get(name) {
             Some((address, len)) => {

@@ -8,11 +8,11 @@ use super::argument::{In, Out};
 use super::entry;
 use crate::memory::BlockKind;
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 
 impl Call {
     /// Writes an attribute. Returns false for an address that the driver does not know.
-    fn pointer_attribute(&self, attribute: u32, address: u64, to: Out<c_void>) -> Answer<bool> {
+    fn pointer_attribute(&self, attribute: u32, address: u64, to: Out<c_void>) -> CallResult<bool> {
         let Some(block) = self.memory.known_at(address) else {
             return Ok(false);
         };

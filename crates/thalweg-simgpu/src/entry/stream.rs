@@ -10,14 +10,14 @@ use crate::callback::HostFunction;
 use crate::objects::StreamKind;
 use crate::report::ReportKind;
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 use crate::work::Body;
 
 const WAITS: Rules = Rules::CONTEXT.unsafe_in_capture();
 
 impl Call {
     /// Fails if a stream is captured, since it cannot be waited for, and invalidates the capture.
-    pub(super) fn must_not_capture(&mut self, stream: u64) -> Answer {
+    pub(super) fn must_not_capture(&mut self, stream: u64) -> CallResult {
         self.forbid_implicit(stream, true)?;
         let Some(id) = self.streams.get(stream)?.capture else {
             return Ok(());
@@ -34,7 +34,7 @@ impl Call {
         out: Out<u64>,
         flags: u32,
         priority: i32,
-    ) -> Answer {
+    ) -> CallResult {
         if out.is_null() || flags > 1 {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
         }

@@ -9,7 +9,7 @@ use super::argument::{Out, Text};
 use super::entry;
 use crate::report::ReportKind;
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 
 /// The functions whose variants have other arguments: the name, the version of CUDA from which it
 /// means a variant, and the variant. The last one that is not newer than the caller's version
@@ -108,7 +108,7 @@ impl Call {
         version: c_int,
         flags: u64,
         status: Out<c_int>,
-    ) -> Answer {
+    ) -> CallResult {
         let name = name.get()?;
         if function.is_null() || flags > 2 {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -120,7 +120,7 @@ impl Call {
             }
             None => {
                 function.set(ptr::null_mut())?;
-                // Whoever asks for a status is told there.
+                // With a pointer for the status, the call succeeds, and the status is the error.
                 if !status.is_null() {
                     return status.set(1);
                 }
@@ -130,7 +130,7 @@ impl Call {
     }
 
     /// Reports a call of a function that the stand-in does not have.
-    pub(super) fn unsupported(&mut self) -> Answer {
+    pub(super) fn unsupported(&mut self) -> CallResult {
         let site = self.site.clone();
         let message = format!("{} is not in the stand-in", site.name);
         self.report(ReportKind::Unsupported, message, &site);

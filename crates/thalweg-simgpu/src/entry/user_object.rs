@@ -8,13 +8,13 @@ use super::argument::Out;
 use super::entry;
 use crate::objects::{Destroy, UserObject};
 use crate::simulator::{Call, Rules};
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 
 /// The flag that creation requires, and the flag that moves references to a graph.
 const ONE: c_uint = 1;
 
 impl Call {
-    fn give_back(&mut self, object: u64, count: c_uint) -> Answer {
+    fn give_back(&mut self, object: u64, count: c_uint) -> CallResult {
         let known = self.user_objects.get_mut(object)?;
         if count == 0 || known.count < count {
             return fail(CUresult::CUDA_ERROR_INVALID_VALUE);

@@ -238,7 +238,7 @@ impl Memory {
                     }
                 }
             }
-            // The memory is the caller's, who may go on using it.
+            // The memory belongs to the caller, who may go on using it.
             BlockKind::Registered { .. } => {}
         }
     }

@@ -44,7 +44,7 @@ impl Span {
     /// Copies all bytes of another span of the same length. The spans may overlap.
     pub(crate) fn copy_from(self, source: Self) {
         assert_eq!(self.len, source.len);
-        // SAFETY: both spans are valid for their length, as whoever made them saw to.
+        // SAFETY: both spans are valid for their length, as their makers saw to.
         unsafe { ptr::copy(source.start, self.start, self.len) }
     }
 

@@ -40,7 +40,7 @@ pub(super) fn log(logger: usize, version: TensorRt, severity: Severity, line: &s
     // Since 11.0 a logger is a versioned interface, with other methods ahead.
     let index = if version.layout() >= (11, 0) { 4 } else { 0 };
     let line = text(line);
-    // SAFETY: whoever made the runtime gave a logger, which outlives it.
+    // SAFETY: the caller created the runtime with this logger, which outlives it.
     unsafe {
         let log: unsafe extern "C" fn(usize, i32, *const c_char) = slot(logger, index);
         log(logger, severity as i32, line.as_ptr());
@@ -51,7 +51,7 @@ pub(super) fn log(logger: usize, version: TensorRt, severity: Severity, line: &s
 pub(super) fn record_error(recorder: usize, code: i32, line: &str) {
     let line: String = line.chars().take(127).collect();
     let line = text(&line);
-    // SAFETY: whoever set the recorder keeps it, and counts references to it.
+    // SAFETY: the caller set the recorder, and counts references to it.
     unsafe {
         let report: unsafe extern "C" fn(usize, i32, *const c_char) -> bool = slot(recorder, 9);
         report(recorder, code, line.as_ptr());
@@ -110,7 +110,7 @@ pub(super) fn reallocate(
 ) -> u64 {
     type Reallocate = unsafe extern "C" fn(usize, *const c_char, u64, u64, u64, u64) -> u64;
     let name = text(name);
-    // SAFETY: whoever set the allocator keeps it for as long as it is set.
+    // SAFETY: the caller set the allocator, and keeps it for as long as it is set.
     unsafe {
         let reallocate: Reallocate = slot(allocator, 5);
         reallocate(allocator, name.as_ptr(), current, size, 256, stream)

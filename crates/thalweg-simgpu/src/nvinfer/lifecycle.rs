@@ -48,7 +48,7 @@ unsafe extern "C" fn destroy(this: *mut Outer) {
         unsafe { &*this }
             .table
             .store(outer_table, Ordering::Release);
-        // What an earlier session left is gone already.
+        // The memory of an object of an earlier session is gone already.
         if let Some(implementation) = implementation.filter(|_| current) {
             implementation.destroyed(&site);
         }

@@ -11,7 +11,7 @@ use crate::callback;
 use crate::driver::Driver;
 use crate::handle::InvalidHandle;
 use crate::report::{ReportKind, Site};
-use crate::status::{Answer, Status, fail};
+use crate::status::{CallResult, Status, fail};
 
 /// The rules of a function of the driver: its preconditions, and its kind.
 #[derive(Clone, Copy)]
@@ -93,7 +93,7 @@ pub(crate) fn enter(
     name: &'static str,
     rules: Rules,
     per_thread: bool,
-    body: impl FnOnce(&mut Call) -> Answer,
+    body: impl FnOnce(&mut Call) -> CallResult,
 ) -> Status {
     let mut body = Some(body);
     let mut once = |call: &mut Call| body.take().map_or(Ok(()), |body| body(call));
@@ -105,7 +105,7 @@ fn enter_any(
     name: &'static str,
     rules: Rules,
     per_thread: bool,
-    body: &mut dyn FnMut(&mut Call) -> Answer,
+    body: &mut dyn FnMut(&mut Call) -> CallResult,
 ) -> Status {
     let result = catch_unwind(AssertUnwindSafe(|| {
         SIMULATOR.start();
@@ -132,8 +132,8 @@ fn enter_any(
 pub(crate) fn part_of_call<T>(
     site: &Arc<Site>,
     rules: Rules,
-    body: impl FnOnce(&mut Call) -> Answer<T>,
-) -> Answer<T> {
+    body: impl FnOnce(&mut Call) -> CallResult<T>,
+) -> CallResult<T> {
     SIMULATOR.start();
     let mut driver = SIMULATOR.lock();
     driver.drop_released();
@@ -180,11 +180,11 @@ impl Call {
         &mut self,
         rules: Rules,
         injected: Option<u32>,
-        body: &mut dyn FnMut(&mut Self) -> Answer,
+        body: &mut dyn FnMut(&mut Self) -> CallResult,
     ) -> Status {
         let refused = self.check(rules).err().or(injected.map(Status));
         match refused {
-            // What ends something is done all the same, as far as it can be.
+            // A function that ends something does so all the same, as far as it can.
             Some(status) if rules.release && (injected.is_some() || self.is_sticky()) => {
                 let _ = body(self);
                 status
@@ -198,7 +198,7 @@ impl Call {
         }
     }
 
-    fn check(&mut self, rules: Rules) -> Answer {
+    fn check(&mut self, rules: Rules) -> CallResult {
         if callback::is_inside() && !rules.quiet {
             let site = self.site.clone();
             let message = format!("{site} was called by a host function or a kernel");
@@ -219,20 +219,20 @@ impl Call {
     }
 
     /// Fails if a capture forbids this thread a call that may synchronize.
-    pub(crate) fn forbid_unsafe(&mut self) -> Answer {
+    pub(crate) fn forbid_unsafe(&mut self) -> CallResult {
         let (thread, mode) = (self.thread(), self.capture_mode());
         self.forbid_in_capture(thread, mode)
     }
 
     /// Fails with the sticky error of the current device. The host knows then that nothing on it
     /// runs any more.
-    fn check_device(&mut self) -> Answer {
+    fn check_device(&mut self) -> CallResult {
         let Some(code) = self.sticky() else {
             return Ok(());
         };
         let device = self.device()?;
-        for over in self.tails(|queue| queue.device == device && !queue.running) {
-            self.host_knows(&over.clock);
+        for end in self.tails(|queue| queue.device == device && !queue.running) {
+            self.host_knows(&end.clock);
         }
         Err(Status(code))
     }
@@ -249,7 +249,7 @@ impl Call {
     }
 
     /// The stream of a handle: null, one of the other default streams, or a created stream.
-    pub(crate) fn stream(&mut self, handle: u64) -> Answer<u64> {
+    pub(crate) fn stream(&mut self, handle: u64) -> CallResult<u64> {
         let thread = match handle {
             0 if !self.per_thread => None,
             1 => None,
@@ -270,7 +270,7 @@ impl Call {
         what: &str,
         handle: u64,
         found: Result<T, InvalidHandle>,
-    ) -> Answer<T> {
+    ) -> CallResult<T> {
         found.map_err(|why| {
             let site = self.site.clone();
             self.report_invalid_handle(what, handle, why, &site)

@@ -54,7 +54,7 @@ impl Simulator {
                 // Without a single thread nothing would ever run, which no caller expects.
                 builder
                     .spawn(|| self.worker())
-                    .expect("the machine has capacity for a thread");
+                    .expect("the machine has room for a thread");
             }
         });
     }

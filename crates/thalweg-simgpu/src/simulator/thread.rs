@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cudarc::driver::sys::CUresult;
 
 use super::call::Call;
-use crate::status::{Answer, fail};
+use crate::status::{CallResult, fail};
 
 /// The state of a host thread.
 struct Thread {
@@ -60,7 +60,7 @@ impl Call {
         self.with_thread(|thread| thread.capture_mode = mode);
     }
 
-    /// The handle of the current context, which may be gone.
+    /// The handle of the current context, which may be destroyed.
     pub(crate) fn current(&self) -> Option<u64> {
         self.with_contexts(|contexts| contexts.last().copied())
             .filter(|context| *context != 0)
@@ -69,8 +69,8 @@ impl Call {
     /// The current context.
     ///
     /// # Errors
-    /// If there is none, or it is gone.
-    pub(crate) fn context(&self) -> Answer<u64> {
+    /// If there is none, or it was destroyed.
+    pub(crate) fn context(&self) -> CallResult<u64> {
         let Some(context) = self.current() else {
             return fail(CUresult::CUDA_ERROR_INVALID_CONTEXT);
         };
@@ -81,7 +81,7 @@ impl Call {
     }
 
     /// The device of the current context.
-    pub(crate) fn device(&self) -> Answer<usize> {
+    pub(crate) fn device(&self) -> CallResult<usize> {
         Ok(self.contexts.get(self.context()?)?.device)
     }
 }

@@ -8,7 +8,7 @@ use super::call::Call;
 use crate::clock::{Clock, Timestamp};
 use crate::config::Mode;
 use crate::driver::Driver;
-use crate::status::Answer;
+use crate::status::CallResult;
 use crate::work::{Body, Op};
 
 /// The time after which a call that need not wait leaves a host function or a kernel that it let
@@ -42,7 +42,7 @@ impl Call {
                     None => self.wait_for_change(PATIENCE),
                 },
                 Mode::Free => {
-                    // What this very call has submitted is nobody's yet.
+                    // No worker knows yet of the work that this very call has enqueued.
                     self.run_some();
                     self.wait_for_change(PATIENCE);
                 }
@@ -64,7 +64,7 @@ impl Call {
     }
 
     /// Waits for all work of a context.
-    pub(crate) fn wait_for_context(&mut self, handle: u64) -> Answer {
+    pub(crate) fn wait_for_context(&mut self, handle: u64) -> CallResult {
         let tails = self.context_tails(handle)?;
         self.wait_for(&tails);
         Ok(())
