@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use thalweg::{LoadOptions, MethodInfo, MethodOptions, Program, Runtime};
+use thalweg::{LoadOptions, MethodOptions, Program, Runtime};
+use thalweg::info::MethodInfo;
 
 use crate::failure::{Failure, Result};
 use crate::fixture::{Case, RECORD, RecordedCall};

@@ -82,6 +82,10 @@ impl DeviceArray {
         Ok(tensor)
     }
 
+    /// The memory.
+    ///
+    /// # Errors
+    /// None that a caller can cause.
     pub fn buffer(&self) -> Result<&DeviceBuffer> {
         match &self.buffer {
             Some(buffer) => Ok(buffer),

@@ -26,12 +26,6 @@ pub enum Rule {
     StageInputs,
     /// Staged outputs are copied to the host before the host reads them.
     StageOutputs,
-    /// A stream that takes shared scratch waits for the last use of it.
-    SharedScratchWait,
-    /// The last use of shared scratch is recorded as an event.
-    SharedScratchRecord,
-    /// The host waits for a use of shared scratch that cannot be recorded as an event.
-    SharedScratchDrain,
     /// An engine that needs no scratch takes no shared scratch.
     NothingForNothing,
     /// A context is switched to another profile when the work that it has enqueued is complete.

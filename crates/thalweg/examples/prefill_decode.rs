@@ -12,8 +12,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use thalweg::{DType, Input, LoadOptions, Method, MethodInfo, Profile, RunOptions, Runtime};
-use thalweg::{Result, Tensor, TensorInfo, TensorView, ValueInfo, bail, bf16, f16};
+use thalweg::{DType, Input, LoadOptions, Method, Profile, RunOptions, Runtime};
+use thalweg::info::MethodInfo;
+use thalweg::{Result, Tensor, TensorView, bf16, f16};
+use thalweg::extend::bail;
+use thalweg::info::{TensorInfo, ValueInfo};
 
 /// The profile for many rows, and the one for a single row, as the engine was built with them.
 const PREFILL: usize = 1;
@@ -141,7 +144,7 @@ fn tensor(info: &TensorInfo, one_row: bool) -> Result<Tensor> {
     if one_row && let Some(rows) = sizes.iter_mut().find(|size| **size > 1) {
         *rows = 1;
     }
-    let count = thalweg::numel(&sizes)?;
+    let count = thalweg::extend::numel(&sizes)?;
     let numbers = (0..count).map(|index| (index % 7) as f32 - 3.0);
     match info.dtype {
         DType::F32 => Tensor::from_slice(&numbers.collect::<Vec<_>>(), &sizes),

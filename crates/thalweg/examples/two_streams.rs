@@ -12,7 +12,7 @@
 fn main() -> thalweg::Result<()> {
     let mut paths = std::env::args().skip(1);
     let (Some(left), Some(right)) = (paths.next(), paths.next()) else {
-        thalweg::bail!(InvalidOption, "usage: two_streams ONE.pte ANOTHER.pte");
+        thalweg::extend::bail!(InvalidOption, "usage: two_streams ONE.pte ANOTHER.pte");
     };
     overlap::run(&left, &right)
 }
@@ -27,7 +27,9 @@ mod overlap {
     use std::time::{Duration, Instant};
 
     use thalweg::cuda::{Device, Driver, Stream};
-    use thalweg::{Device as _, Input, Method, Result, RunOptions, Runtime, Tensor, ValueInfo};
+    use thalweg::{Input, Method, Result, RunOptions, Runtime, Tensor};
+    use thalweg::extend::Device as _;
+    use thalweg::info::ValueInfo;
 
     /// So often both are called; the first calls load code and are not counted.
     const CALLS: usize = 200;
@@ -93,7 +95,7 @@ mod overlap {
             .iter()
             .map(|info| match info {
                 ValueInfo::Tensor(info) => Tensor::zeros(info.dtype, &info.sizes),
-                other => thalweg::bail!(Unsupported, "an input that is no tensor: {other:?}"),
+                other => thalweg::extend::bail!(Unsupported, "an input that is no tensor: {other:?}"),
             })
             .collect()
     }

@@ -11,7 +11,8 @@ use std::thread;
 use thalweg::cuda::{Device, Driver};
 use thalweg::format::{MethodBuilder, Program as File, ProgramBuilder, ScalarType, WriteOptions};
 use thalweg::tensorrt::{ContainerInfo, EngineInfo, NAME, Options, TensorRt};
-use thalweg::{DType, DeviceId, DeviceKind, LoadOptions};
+use thalweg::{DType, LoadOptions};
+use thalweg::device::{DeviceId, DeviceKind};
 use thalweg::{Method, Program, RunOptions, Runtime, Value};
 
 /// The folder of the programs; nothing where there is none, or no device.
@@ -101,11 +102,11 @@ fn a_cache_stays_on_the_device_and_is_updated_where_it_is() {
         return;
     };
     let schedule = program.schedule("forward").unwrap();
-    assert_eq!(schedule.kept.len(), 2, "{schedule:?}");
-    let copied = |step: &thalweg::ScheduledStep| {
+    assert_eq!(schedule.persistent.len(), 2, "{schedule:?}");
+    let copied = |step: &thalweg::info::ScheduledStep| {
         matches!(
-            step.how,
-            thalweg::How::ToHost(_) | thalweg::How::OnDevice(_)
+            step.execution,
+            thalweg::info::StepExecution::ToHost(_) | thalweg::info::StepExecution::OnDevice(_)
         )
     };
     let copies = schedule.steps.iter().filter(|step| copied(step)).count();

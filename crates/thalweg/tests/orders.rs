@@ -19,7 +19,7 @@ fn answers(program: &Program, method: &str) -> Option<Vec<Vec<f32>>> {
     let floats = tensors.filter(|tensor| tensor.dtype() == DType::F32);
     let logical = floats.map(|tensor| {
         let (sizes, data) = (tensor.sizes(), tensor.data::<f32>().unwrap());
-        let strides = thalweg::strides_of(sizes, tensor.dim_order());
+        let strides = thalweg::extend::strides_of(sizes, tensor.dim_order());
         let place = |mut index: usize| {
             let mut at = 0;
             for dim in (0..sizes.len()).rev() {

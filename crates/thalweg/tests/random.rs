@@ -5,7 +5,8 @@
 //! was there.
 
 use thalweg::format::{Allocation, MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
-use thalweg::{How, LoadOptions, Program, RunOptions, Runtime, Tensor};
+use thalweg::{LoadOptions, Program, RunOptions, Runtime, Tensor};
+use thalweg::info::StepExecution;
 use thalweg_testing::SplitMix;
 
 /// How many programs are made.
@@ -25,11 +26,11 @@ fn programs_of_random_operators_have_exact_answers_however_they_are_loaded() {
         let load = |options: LoadOptions| runtime.load_bytes(bytes.clone(), &options).unwrap();
         let programs = [
             load(LoadOptions::new()),
-            load(LoadOptions::new().separate_instructions(true)),
-            load(LoadOptions::new().constants_in_calls(true)),
+            load(LoadOptions::new().optimizations(Optimizations::all().fusion(false))),
+            load(LoadOptions::new().optimizations(Optimizations::all().constant_folding(false))),
         ];
-        absorbed += count(&programs[0], How::Absorbed);
-        folded += count(&programs[0], How::Known);
+        absorbed += count(&programs[0], StepExecution::Fused);
+        folded += count(&programs[0], StepExecution::Folded);
         for (which, program) in programs.iter().enumerate() {
             let mut method = program.method("forward").unwrap();
             for call in 0..3 {
@@ -58,9 +59,9 @@ fn programs_of_random_operators_have_exact_answers_however_they_are_loaded() {
     assert!(shared > 1000, "only {shared} places were used again");
 }
 
-fn count(program: &Program, how: How) -> usize {
+fn count(program: &Program, how: StepExecution) -> usize {
     let steps = program.schedule("forward").unwrap().steps;
-    steps.iter().filter(|step| step.how == how).count()
+    steps.iter().filter(|step| step.execution == how).count()
 }
 
 /// A tensor of f32 in the usual order.

@@ -5,7 +5,8 @@ mod models;
 
 use models::Files;
 use serde_json::Value as Json;
-use thalweg::{DType, How, LoadOptions, Method, Runtime, Tensor, Value, bf16, f16};
+use thalweg::{DType, LoadOptions, Method, Runtime, Tensor, Value, bf16, f16};
+use thalweg::info::StepExecution;
 
 #[test]
 fn programs_give_the_recorded_answers_with_separate_instructions_and_without() {
@@ -28,7 +29,7 @@ fn programs_give_the_recorded_answers_with_separate_instructions_and_without() {
                 let steps = program.schedule(method).unwrap().steps;
                 let count = steps
                     .iter()
-                    .filter(|step| step.how == How::Absorbed)
+                    .filter(|step| step.execution == StepExecution::Fused)
                     .count();
                 assert!(count == 0 || !separate, "{}.{method}", case.name);
                 absorbed += count;

@@ -4,7 +4,8 @@ mod random;
 mod read;
 mod spec;
 
-use thalweg::{Input, MethodInfo, ShapeKind, Tensor, TensorInfo, Value, ValueInfo};
+use thalweg::{Input, Tensor, Value};
+use thalweg::info::{MethodInfo, ShapeKind, TensorInfo, ValueInfo};
 
 pub(crate) use random::RANGES;
 pub(crate) use spec::{Fill, HELP, Spec};

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use safetensors::{Dtype, SafeTensors};
-use thalweg::{DType, Tensor, identity_order};
+use thalweg::{DType, Tensor};
+use thalweg::extend::identity_order;
 
 use crate::failure::{Failure, Result, fail};
 use crate::text;
@@ -24,7 +25,7 @@ pub(super) fn safetensors(path: &Path, key: Option<&str>) -> Result<Tensor> {
 /// The tensor of a raw file: its elements and nothing else.
 pub(super) fn raw(path: &Path, dtype: DType, shape: &[usize]) -> Result<Tensor> {
     let file = read(path)?;
-    let needed = thalweg::numel(shape)?.checked_mul(dtype.size());
+    let needed = thalweg::extend::numel(shape)?.checked_mul(dtype.size());
     if needed != Some(file.len()) {
         fail!(
             "{} has {}, but {dtype}{shape:?} takes {}",

@@ -10,7 +10,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use thalweg::{DType, Tensor, TensorView, identity_order};
+use thalweg::{DType, Tensor, TensorView};
+use thalweg::extend::identity_order;
 
 use crate::failure::{Failure, Result, fail};
 use crate::numbers::{Number, numbers};
@@ -36,7 +37,7 @@ pub(crate) fn parse(file: &[u8]) -> Result<Tensor> {
     } else {
         identity_order(shape.len())?.to_vec()
     };
-    let needed = thalweg::numel(shape)?.saturating_mul(dtype.size());
+    let needed = thalweg::extend::numel(shape)?.saturating_mul(dtype.size());
     let Some(data) = data.get(..needed) else {
         fail!(
             "the array should have {needed} bytes and has {}",
@@ -223,7 +224,7 @@ mod tests {
         let path = folder.path().join("x.npy");
         for dtype in DType::ALL {
             for shape in [&[][..], &[3], &[2, 3], &[0, 4]] {
-                let bytes: Vec<u8> = (0..thalweg::numel(shape).unwrap() * dtype.size())
+                let bytes: Vec<u8> = (0..thalweg::extend::numel(shape).unwrap() * dtype.size())
                     .map(|i| {
                         if dtype == DType::Bool {
                             i as u8 % 2

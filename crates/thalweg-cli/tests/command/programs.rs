@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use thalweg::format::{MethodBuilder, ProgramBuilder, WriteOptions};
-use thalweg::{DeviceId, DeviceKind};
+use thalweg::device::{DeviceId, DeviceKind};
 
 /// A method `forward` without instructions, and its arena on the first CUDA device.
 pub(crate) fn forward_on_device() -> (MethodBuilder, u32) {

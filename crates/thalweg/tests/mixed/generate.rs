@@ -2,7 +2,7 @@
 
 use thalweg::format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 use thalweg::tensorrt::{Binding, Container, Metadata};
-use thalweg::{DeviceId, DeviceKind};
+use thalweg::device::{DeviceId, DeviceKind};
 use thalweg_aoti_sample::{COUNT, MAGIC, Recipe, TWICE, WEIGHT};
 use thalweg_simgpu::nvinfer::{DType, EngineSpec, ProfileSpec};
 use thalweg_testing::SplitMix;

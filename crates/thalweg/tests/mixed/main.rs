@@ -10,7 +10,8 @@ use generate::Split;
 use thalweg::aoti::CudaBackend;
 use thalweg::cuda::{Driver, Stream};
 use thalweg::tensorrt::{Options, TensorRt};
-use thalweg::{GraphUse, KernelRegistry, LoadOptions, Method, Program, Result, RunOptions, Tensor};
+use thalweg::{GraphUse, LoadOptions, Method, Program, Result, RunOptions, Tensor};
+use thalweg::extend::KernelRegistry;
 use thalweg_simgpu::{Config, Report, Sim};
 use thalweg_testing::sample::session;
 
@@ -95,10 +96,10 @@ fn with_a_stream_for_each_delegate_they_have_not() {
         !matches!(right, Ok(true)) || !reports.is_empty()
     };
     assert!((0..20).all(|seed| !goes_wrong(seed)));
-    let omission = thalweg_tensorrt::omit(thalweg_tensorrt::Rule::OneStream);
+    let omission = thalweg_tensorrt::disable(thalweg_tensorrt::Rule::OneStream);
     let engines = (0..20).filter(|&seed| goes_wrong(seed)).count();
     drop(omission);
-    let omission = thalweg_aoti::omit(thalweg_aoti::Rule::OneStream);
+    let omission = thalweg_aoti::disable(thalweg_aoti::Rule::OneStream);
     let libraries = (0..20).filter(|&seed| goes_wrong(seed)).count();
     drop(omission);
     assert!(
@@ -114,7 +115,7 @@ fn with_graphs_and_without_answers_have_the_same_bits() {
         sim.reset(Config::seeded(seed));
         let split = Split::random(1000 + seed, DELEGATES);
         let driver = open().unwrap();
-        let every_copy = LoadOptions::new().every_copy(true);
+        let every_copy = LoadOptions::new().optimizations(Optimizations::all().residency(false));
         let answers = [
             (GraphUse::Auto, LoadOptions::new()),
             (GraphUse::On, LoadOptions::new()),

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use thalweg::{
-    Input, MethodInfo, Result, Scalar, Tensor, TensorInfo, Value, ValueInfo, identity_order,
-};
+use thalweg::{Input, Result, Scalar, Tensor, Value};
+use thalweg::extend::identity_order;
+use thalweg::info::{MethodInfo, TensorInfo, ValueInfo};
 
 /// The folder of the repository's programs.
 pub(crate) fn fixtures() -> PathBuf {
@@ -85,8 +85,8 @@ pub(crate) fn borrowed(values: &[Value]) -> Vec<Input<'_>> {
 
 /// A tensor of the largest shape, whose bytes mean small numbers in most types.
 fn tensor(info: &TensorInfo) -> Result<Tensor> {
-    let elements = thalweg::numel(&info.sizes)?;
-    thalweg::ensure!(elements < 1 << 22, OutOfMemory, "too large for a test");
+    let elements = thalweg::extend::numel(&info.sizes)?;
+    thalweg::extend::ensure!(elements < 1 << 22, OutOfMemory, "too large for a test");
     let bytes: Vec<u8> = match info.dtype {
         thalweg::DType::F32 => (0..elements)
             .flat_map(|index| ((index % 7) as f32 / 4.0 - 0.5).to_ne_bytes())

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use thalweg::{Device, Method, Runtime, Schedule};
+use thalweg::{Method, Runtime};
+use thalweg::extend::Device;
+use thalweg::info::Schedule;
 
 use super::sample::Sample;
 use crate::failure::Result;

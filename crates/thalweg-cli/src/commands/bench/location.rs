@@ -1,6 +1,7 @@
 //! The location of inputs when a call begins, and of outputs when it ends.
 
-use thalweg::{Input, Schedule, Value};
+use thalweg::{Input, Value};
+use thalweg::info::Schedule;
 
 use crate::failure::{Failure, Result};
 
@@ -93,7 +94,9 @@ impl BorrowedInputs<'_> {
 #[cfg(target_os = "linux")]
 mod memory {
     use thalweg::cuda::{Device, DeviceArray, Driver, HostBytes, PinnedBuffer};
-    use thalweg::{DeviceId, How, Input, Result, Schedule, Tensor, TensorView, Value};
+    use thalweg::{Input, Result, Tensor, TensorView, Value};
+    use thalweg::device::DeviceId;
+    use thalweg::info::{Schedule, StepExecution};
 
     use super::InputLocation;
 
@@ -151,8 +154,8 @@ mod memory {
 
     /// The device that the program copies an input to, if there is one.
     fn target(schedule: &Schedule, input: usize) -> Option<DeviceId> {
-        schedule.steps.iter().find_map(|step| match step.how {
-            How::InputToDevice(device, index) if index == input => Some(device),
+        schedule.steps.iter().find_map(|step| match step.execution {
+            StepExecution::InputToDevice(device, index) if index == input => Some(device),
             _ => None,
         })
     }
@@ -207,7 +210,8 @@ mod memory {
 /// Other systems have no devices, so that every input is on the host.
 #[cfg(not(target_os = "linux"))]
 mod memory {
-    use thalweg::{Input, Result, Schedule, Value};
+    use thalweg::{Input, Result, Value};
+    use thalweg::info::Schedule;
 
     use super::InputLocation;
 
@@ -243,7 +247,8 @@ mod tests {
     use super::*;
     use thalweg::cuda::Driver;
     use thalweg::format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
-    use thalweg::{DeviceId, DeviceKind, LoadOptions, Runtime, Tensor};
+    use thalweg::{LoadOptions, Runtime, Tensor};
+    use thalweg::device::{DeviceId, DeviceKind};
     use thalweg_simgpu::{Config, Sim};
 
     /// A program that sends its input to a device and back.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use thalweg::{Device, Input, Method, RunOptions};
+use thalweg::{Input, Method, RunOptions};
+use thalweg::extend::Device;
 
 /// The times of one call.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
-use thalweg::{Device, LoadOptions, Runtime};
+use thalweg::{LoadOptions, Runtime};
+use thalweg::extend::Device;
 
 use crate::options::Threads;
 use crate::text;

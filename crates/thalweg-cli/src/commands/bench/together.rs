@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use thalweg::cuda::{Driver, Stream};
-use thalweg::{Device, Input, LoadOptions, Method, RunOptions, Runtime};
+use thalweg::{Input, LoadOptions, Method, RunOptions, Runtime};
+use thalweg::extend::Device;
 
 use super::experiment::{Experiment, Stop};
 use super::instance::Instance;

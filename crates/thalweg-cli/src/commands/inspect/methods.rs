@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::json;
-use thalweg::format::{self, DataSource, Device, DeviceKind, Instruction, ShapeDynamism, Value};
-use thalweg::{Backend, DType, Runtime};
+use thalweg::format::{DataSource, Device, DeviceKind, Instruction, ShapeDynamism, Value, self};
+use thalweg::{DType, Runtime};
+use thalweg::extend::Backend;
 
 use super::engine::{Describer, Engine};
 use super::plan::Plan;
@@ -197,7 +198,7 @@ pub(super) fn describe(
     let delegates = method.delegates.iter().zip(delegate_calls);
     Method {
         name: method.name.to_string(),
-        runs_here: missing.as_ref().is_some_and(thalweg::Missing::is_empty),
+        runs_here: missing.as_ref().is_some_and(thalweg::info::Missing::is_empty),
         inputs: arguments(method, &method.inputs, input_names),
         outputs: arguments(method, &method.outputs, output_names),
         values: method.values.len(),
@@ -396,7 +397,7 @@ impl Shape {
 /// The dim order, unless it means row-major.
 fn order(sizes: &[u32], dim_order: &[u8]) -> Option<Vec<u8>> {
     let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
-    (!thalweg::is_row_major(&sizes, dim_order)).then(|| dim_order.to_vec())
+    (!thalweg::extend::is_row_major(&sizes, dim_order)).then(|| dim_order.to_vec())
 }
 
 fn tensors<'m>(method: &'m format::Method<'_>) -> impl Iterator<Item = &'m format::Tensor<'m>> {

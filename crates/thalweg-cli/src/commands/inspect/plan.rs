@@ -1,7 +1,8 @@
 //! The plan of a method on this machine: how each instruction runs, and what stays on devices.
 
 use serde::Serialize;
-use thalweg::{BroughtTo, How, KeptInfo, Program, Schedule, ScheduledStep};
+use thalweg::Program;
+use thalweg::info::{PersistentBufferInfo, Schedule, ScheduledStep, StepExecution, TransferDirection};
 
 use crate::failure::with_causes;
 
@@ -80,15 +81,15 @@ impl Known {
         let copies = || schedule.steps.iter().filter(|step| is_copy(step));
         let instructions = schedule.steps.iter().map(|step| Instruction {
             name: step.name.clone(),
-            runs: step.how.to_string(),
+            runs: step.execution.to_string(),
             first: step
-                .brought
+                .transfers
                 .iter()
                 .map(|&(kept, to)| Brought {
                     kept,
-                    to: match (to, schedule.kept.get(kept)) {
-                        (BroughtTo::Device, Some(KeptInfo { device, .. })) => device.to_string(),
-                        (BroughtTo::Device, None) => "its device".into(),
+                    to: match (to, schedule.persistent.get(kept)) {
+                        (TransferDirection::ToDevice, Some(PersistentBufferInfo { device, .. })) => device.to_string(),
+                        (TransferDirection::ToDevice, None) => "its device".into(),
                         _ => "the host".into(),
                     },
                 })
@@ -96,11 +97,11 @@ impl Known {
         });
         Self {
             copies: copies().count(),
-            copies_not_made: copies().filter(|step| is_not_made(step.how)).count(),
-            reordered: schedule.reordered,
+            copies_not_made: copies().filter(|step| is_not_made(step.execution)).count(),
+            reordered: schedule.channels_last,
             instructions: instructions.collect(),
             kept: schedule
-                .kept
+                .persistent
                 .iter()
                 .map(|kept| Kept {
                     name: kept.name.clone(),
@@ -131,6 +132,6 @@ fn is_copy(step: &ScheduledStep) -> bool {
     step.name.starts_with("et_copy::")
 }
 
-fn is_not_made(how: How) -> bool {
-    matches!(how, How::NotCopied | How::Nowhere)
+fn is_not_made(how: StepExecution) -> bool {
+    matches!(how, StepExecution::NotCopied | StepExecution::PartOfDevice)
 }

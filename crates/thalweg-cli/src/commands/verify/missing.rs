@@ -1,6 +1,6 @@
 //! Backends and devices that a case needs and this machine lacks.
 
-use thalweg::Missing;
+use thalweg::info::Missing;
 
 use crate::text;
 

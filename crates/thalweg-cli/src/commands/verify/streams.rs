@@ -1,6 +1,7 @@
 //! CUDA streams created for the calls of a case.
 
-use thalweg::{CallerStream, Program};
+use thalweg::Program;
+use thalweg::device::CallerStream;
 
 use crate::failure::Result;
 use crate::fixture::Case;
@@ -30,7 +31,8 @@ impl Streams {
 #[cfg(target_os = "linux")]
 mod made {
     pub(super) use thalweg::cuda::Stream;
-    use thalweg::{DeviceId, Result};
+    use thalweg::Result;
+    use thalweg::device::DeviceId;
 
     pub(super) fn stream(device: DeviceId) -> Result<Stream> {
         let driver = thalweg::cuda::Driver::open(None)?;
@@ -41,7 +43,9 @@ mod made {
 /// Other systems have no devices, and so no streams.
 #[cfg(not(target_os = "linux"))]
 mod made {
-    use thalweg::{CallerStream, DeviceId, Result, StreamHandle, bail};
+    use thalweg::Result;
+    use thalweg::device::{CallerStream, DeviceId, StreamHandle};
+    use thalweg::extend::bail;
 
     pub(super) enum Stream {}
 

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use thalweg::cuda::Driver;
 use thalweg::tensorrt::{NAME, Options, TensorRt};
-use thalweg::{Device, GraphUse, How, Input, Method, Schedule, Value};
+use thalweg::{GraphUse, Input, Method, Value};
+use thalweg::extend::Device;
+use thalweg::info::{Schedule, StepExecution};
 
-use super::library::{Around, EngineBaseline, Watched};
+use super::library::{EngineBaseline, Recorder, Variant};
 use super::loading::{self, Loading};
 use super::{Arguments, Kind, Measured, PINNED_GRAPH, Pair, tensor_bytes};
 use crate::commands::bench::experiment::{BlockSize, Samples, Stop, run_block};
@@ -22,7 +24,7 @@ use crate::text;
 pub(super) const LEAST_WARMUP: usize = 3;
 
 /// The kinds of calls, each with the work around the engines in its baseline.
-const KINDS: [(Kind, Around); 4] = [
+const KINDS: [(Kind, Variant); 4] = [
     (
         Kind {
             name: "pinned",
@@ -30,9 +32,9 @@ const KINDS: [(Kind, Around); 4] = [
             device_outputs: false,
             graph: GraphUse::Off,
         },
-        Around::Pinned,
+        Variant::Pinned,
     ),
-    (PINNED_GRAPH, Around::PinnedGraph),
+    (PINNED_GRAPH, Variant::PinnedGraph),
     (
         Kind {
             name: "device",
@@ -40,7 +42,7 @@ const KINDS: [(Kind, Around); 4] = [
             device_outputs: true,
             graph: GraphUse::Off,
         },
-        Around::Nothing,
+        Variant::Nothing,
     ),
     (
         Kind {
@@ -49,7 +51,7 @@ const KINDS: [(Kind, Around); 4] = [
             device_outputs: false,
             graph: GraphUse::Off,
         },
-        Around::Pageable,
+        Variant::Pageable,
     ),
 ];
 
@@ -69,7 +71,7 @@ pub(super) fn measure(arguments: &Arguments, source: &Source) -> Result<Measured
     let driver = Driver::open(None)?;
     let tensorrt = TensorRt::find(&driver, &Options::new())?;
     // The engines of both are the same objects.
-    let watched = Watched::new(&tensorrt);
+    let recorder = Recorder::new(&tensorrt);
     let runtime = threads.runtime_with(|builder| builder.backend(NAME, tensorrt));
     let chosen = arguments.load(source, &runtime)?;
     let prepared = arguments.choice.inputs(source, &chosen)?;
@@ -81,11 +83,11 @@ pub(super) fn measure(arguments: &Arguments, source: &Source) -> Result<Measured
         ));
     }
 
-    let watching = watched.clone();
-    let watching = threads.runtime_with(|builder| builder.backend(NAME, watching));
-    let outputs = call(&arguments.load(source, &watching)?, &prepared)?;
+    let recording = recorder.clone();
+    let recording = threads.runtime_with(|builder| builder.backend(NAME, recording));
+    let outputs = call(&arguments.load(source, &recording)?, &prepared)?;
     let outputs = tensor_bytes(&outputs);
-    let mut baseline = watched.floor(&tensor_bytes(&prepared.values), &outputs)?;
+    let mut baseline = recorder.baseline(&tensor_bytes(&prepared.values), &outputs)?;
 
     let located = KINDS
         .map(|(kind, _)| LocatedInputs::new(kind.inputs, &prepared.values, &instance.schedule));
@@ -140,7 +142,7 @@ fn call(chosen: &Chosen, prepared: &Prepared) -> Result<Vec<Value>> {
 
 /// The work of a method that is not in its baseline.
 fn not_in_baseline(schedule: &Schedule) -> Vec<String> {
-    let on_host = schedule.steps.iter().filter(|step| step.how == How::Host);
+    let on_host = schedule.steps.iter().filter(|step| step.execution == StepExecution::Host);
     let operators = match on_host.count() {
         0 => None,
         count => Some(text::count(count, "operator") + " on the host"),
@@ -162,7 +164,7 @@ impl Calls<'_> {
         match self.baseline.measure(around, size.warmup, size.repeat) {
             Ok(times) => Ok(times.into_iter().map(|it| (series, it.into())).collect()),
             // Not every engine can be captured.
-            Err(error) if around == Around::PinnedGraph => {
+            Err(error) if around == Variant::PinnedGraph => {
                 Err(Stop::Unmeasurable(with_causes(&error)))
             }
             Err(error) => Err(error.into()),

@@ -1,8 +1,9 @@
 //! A method with delegates of any backend, beside the same call as one CUDA graph.
 
 use thalweg::Runtime;
-use thalweg::cuda::{CallGraph, Driver};
+use thalweg::cuda::Driver;
 
+use super::library::CallGraph;
 use super::loading::{self, Loading};
 use super::{Arguments, Measured, PINNED_GRAPH, Pair, tensor_bytes};
 use crate::commands::bench::experiment::Stop;

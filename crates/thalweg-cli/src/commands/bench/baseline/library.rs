@@ -1,3 +1,3 @@
 //! The library that runs engines alone.
 
-pub(super) use thalweg::tensorrt::{Around, Floor as EngineBaseline, Watched};
+pub(super) use thalweg_baseline::{Baseline as EngineBaseline, CallGraph, Recorder, Variant};

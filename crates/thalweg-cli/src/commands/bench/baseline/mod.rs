@@ -11,7 +11,8 @@ use std::io::Write;
 use std::sync::Arc;
 
 use thalweg::tensorrt::NAME;
-use thalweg::{Device, GraphUse, Input, LoadOptions, Method, Output, RunOptions, Runtime, Value};
+use thalweg::{GraphUse, Input, LoadOptions, Method, Output, RunOptions, Runtime, Value};
+use thalweg::extend::Device;
 
 use self::report::report;
 use super::experiment::{Experiment, Series, Stop};
