@@ -109,7 +109,7 @@ fn measure(arguments: &Arguments, source: &Source) -> Result<Measured> {
         }
     });
     let options: Vec<_> = options.collect();
-    let mut calls: Vec<_> = turns.iter().map(|turn| MeasuredCall::new(turn)).collect();
+    let mut calls: Vec<_> = turns.iter().map(MeasuredCall::new).collect();
     // One after the other, since calls of one program are not to wait for memory of the other.
     for (modes, one_context) in [(&CONTEXTS[..], false), (&ONE_CONTEXT[..], true)] {
         let load = context_options(one_context);
