@@ -89,6 +89,17 @@ fn copy_of(fixture: &str) -> tempfile::TempDir {
     folder
 }
 
+/// A copy of the fixture `add` whose operator no build has.
+fn copy_with_unknown_operator() -> tempfile::TempDir {
+    let folder = copy_of("add");
+    let program = folder.path().join("add/model.pte");
+    let mut bytes = std::fs::read(&program).unwrap();
+    let at = bytes.windows(9).position(|w| w == b"aten::add").unwrap();
+    bytes[at..][..9].copy_from_slice(b"aten::xyz");
+    std::fs::write(&program, bytes).unwrap();
+    folder
+}
+
 fn path(path: &Path) -> &str {
     path.to_str().unwrap()
 }

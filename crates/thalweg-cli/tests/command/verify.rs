@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lzma_rust2::{XzOptions, XzWriter};
 
-use super::{copy_of, path, root, thalweg};
+use super::{copy_of, copy_with_unknown_operator, path, root, thalweg};
 
 fn last_line(text: &str) -> &str {
     text.lines().last().unwrap_or_default()
@@ -100,12 +100,7 @@ fn a_missing_backend_is_a_reason_to_skip() {
 
 #[test]
 fn a_missing_operator_is_a_failure_that_names_it() {
-    let folder = copy_of("add");
-    let program = folder.path().join("add/model.pte");
-    let mut bytes = fs::read(&program).unwrap();
-    let at = bytes.windows(9).position(|w| w == b"aten::add").unwrap();
-    bytes[at..][..9].copy_from_slice(b"aten::xyz");
-    fs::write(&program, bytes).unwrap();
+    let folder = copy_with_unknown_operator();
     let ran = thalweg(&["verify", path(folder.path())]);
     assert_eq!(ran.code, 1);
     assert!(

@@ -10,15 +10,14 @@ use thalweg::info::Schedule;
 
 use super::experiment::{Experiment, Series, Stop};
 use super::instance::devices;
-use super::location::{InputLocation, LocatedInputs, OutputLocation};
-use super::options::Options;
+use super::location::LocatedInputs;
+use super::options::{CallOptions, Options};
 use super::report::{Report, Table, micros, statistics};
 use super::sample::Sample;
 use super::turns::{Turn, Turns};
 use crate::commands::times::Times;
 use crate::failure::{Failure, Result};
 use crate::fixture::RecordedCall;
-use crate::options::Graphs;
 use crate::program::Source;
 use crate::summary::type_and_shape;
 use crate::text;
@@ -32,16 +31,8 @@ pub(super) struct Arguments {
     /// The number of rounds, of which the first is not counted
     #[arg(long, value_name = "N", default_value_t = 6)]
     rounds: usize,
-    /// The location of inputs when a call begins
-    #[arg(long, value_name = "WHERE", value_enum, default_value_t = InputLocation::Host)]
-    inputs: InputLocation,
-    /// The location of outputs when a call ends. With `device`, the device's stream is synchronized
-    /// once after each call, and times are until then
-    #[arg(long, value_name = "WHERE", value_enum, default_value_t = OutputLocation::Host)]
-    outputs: OutputLocation,
-    /// CUDA graphs for the work that calls submit to a device
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Graphs::Auto)]
-    graph: Graphs,
+    #[command(flatten)]
+    call: CallOptions,
     #[command(flatten)]
     options: Options,
 }
@@ -111,16 +102,14 @@ fn measure(arguments: &Arguments, source: &Source) -> Result<Measured> {
         .map(|(turn, _)| turn.profile.map(Profile::index));
     let profiles: Vec<_> = profiles.collect();
     let options = profiles.iter().map(|profile| {
-        let options = RunOptions::new()
-            .device_outputs(arguments.outputs == OutputLocation::Device)
-            .graph(arguments.graph.into());
+        let options = arguments.call.run_options();
         match profile {
             Some(profile) => options.profile(profile),
             None => options,
         }
     });
     let options: Vec<_> = options.collect();
-    let mut calls: Vec<_> = turns.iter().map(|turn| MeasuredCall::new(turn)).collect();
+    let mut calls: Vec<_> = turns.iter().map(MeasuredCall::new).collect();
     // One after the other, since calls of one program are not to wait for memory of the other.
     for (modes, one_context) in [(&CONTEXTS[..], false), (&ONE_CONTEXT[..], true)] {
         let load = context_options(one_context);
@@ -155,11 +144,11 @@ fn measure_modes(
         instances.add(&call.method, || program.method(&call.method))?;
         let schedule = program.schedule(&call.method)?;
         located.push(LocatedInputs::new(
-            arguments.inputs,
+            arguments.call.inputs,
             &call.inputs,
             &schedule,
         )?);
-        if arguments.outputs == OutputLocation::Device {
+        if arguments.call.device_outputs() {
             add_devices(&mut used, runtime, &schedule)?;
         }
     }
@@ -299,8 +288,8 @@ fn report(arguments: &Arguments, all: &[Measured]) -> Report {
                 "warmup": options.warmup,
                 "rounds": arguments.rounds,
                 "rounds_not_counted": 1,
-                "inputs": arguments.inputs.name(),
-                "outputs": arguments.outputs.name(),
+                "inputs": arguments.call.inputs.name(),
+                "outputs": arguments.call.outputs.name(),
             },
             "programs": all.iter().map(Measured::to_json).collect::<Vec<_>>(),
         }),

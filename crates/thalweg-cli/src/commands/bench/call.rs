@@ -11,8 +11,8 @@ use thalweg::extend::Device;
 
 use super::experiment::{Experiment, Series, Stop};
 use super::instance::Instance;
-use super::location::{InputLocation, LocatedInputs, OutputLocation};
-use super::options::{Choice, Options};
+use super::location::LocatedInputs;
+use super::options::{CallOptions, Choice, Options};
 use super::report::{Report, Table, micros, statistics};
 use super::sample::Sample;
 use super::scratch::{ScratchRuntime, ScratchUse, SharedScratch, load_options};
@@ -20,7 +20,6 @@ use crate::commands::trace;
 use crate::failure::{Failure, Result};
 use crate::input::Prepared;
 use crate::machine::peak_memory;
-use crate::options::Graphs;
 use crate::program::Source;
 use crate::summary::type_and_shape;
 use crate::text;
@@ -32,16 +31,8 @@ use crate::text;
 pub(super) struct Arguments {
     #[command(flatten)]
     choice: Choice,
-    /// The location of inputs when a call begins
-    #[arg(long, value_name = "WHERE", value_enum, default_value_t = InputLocation::Host)]
-    inputs: InputLocation,
-    /// The location of outputs when a call ends. With `device`, the device's stream is synchronized
-    /// once after each call, and times are until then
-    #[arg(long, value_name = "WHERE", value_enum, default_value_t = OutputLocation::Host)]
-    outputs: OutputLocation,
-    /// CUDA graphs for the work that calls submit to a device
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Graphs::Auto)]
-    graph: Graphs,
+    #[command(flatten)]
+    call: CallOptions,
     /// One scratch for all TensorRT engines of a device
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = SharedScratch::Off,
           num_args = 0..=1, require_equals = true, default_missing_value = "on")]
@@ -51,7 +42,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     #[command(flatten)]
-    options: Options,
+    pub(super) options: Options,
 }
 
 /// The times of one method.
@@ -122,9 +113,9 @@ fn measure(
         return Ok(Vec::new());
     };
     let devices = first.devices.clone();
-    let located = LocatedInputs::new(arguments.inputs, &prepared.values, &first.schedule)?;
+    let located = LocatedInputs::new(arguments.call.inputs, &prepared.values, &first.schedule)?;
     let borrowed = located.borrow()?;
-    let on_device = arguments.outputs == OutputLocation::Device;
+    let on_device = arguments.call.device_outputs();
     if on_device && devices.is_empty() {
         return Err(Failure::new(
             "the method uses no device, so its outputs can only be on the host",
@@ -135,9 +126,7 @@ fn measure(
         instances,
         prepared: &prepared,
         inputs: &borrowed.inputs(&prepared.values)?,
-        options: RunOptions::new()
-            .device_outputs(on_device)
-            .graph(arguments.graph.into()),
+        options: arguments.call.run_options(),
         devices: if on_device { &devices } else { &[] },
     };
     let (first_calls, series) = calls.measure(options, trace)?;
@@ -214,7 +203,7 @@ fn report(arguments: &Arguments, threads: usize, all: &[Measured]) -> Report {
         text::count(options.repeat, "call"),
         options.warmup,
     )];
-    if arguments.outputs == OutputLocation::Device {
+    if arguments.call.device_outputs() {
         conditions.push(
             "outputs stay on the device, whose stream is synchronized once after each call: times \
              are until then; `call` is the median until the call returns"
@@ -230,8 +219,8 @@ fn report(arguments: &Arguments, threads: usize, all: &[Measured]) -> Report {
                 "threads": threads,
                 "repeat": options.repeat,
                 "warmup": options.warmup,
-                "inputs": arguments.inputs.name(),
-                "outputs": arguments.outputs.name(),
+                "inputs": arguments.call.inputs.name(),
+                "outputs": arguments.call.outputs.name(),
             },
             "programs": all.iter().map(|it| it.to_json(arguments)).collect::<Vec<_>>(),
             "peak_memory_bytes": peak_memory(),
@@ -240,7 +229,7 @@ fn report(arguments: &Arguments, threads: usize, all: &[Measured]) -> Report {
 }
 
 fn table(arguments: &Arguments, all: &[Measured]) -> Table {
-    let on_device = arguments.outputs == OutputLocation::Device;
+    let on_device = arguments.call.device_outputs();
     let shows_scratch = arguments.shared_scratch != SharedScratch::Off;
     let mut heading = vec![
         "program", "method", "load", "first", "median", "p99", "best", "memory",
@@ -303,7 +292,7 @@ impl Measured {
             json["shared_scratch"] = self.shared_scratch.into();
             json["scratch"] = json!(self.scratch);
         }
-        if arguments.outputs == OutputLocation::Device {
+        if arguments.call.device_outputs() {
             let returned = &self.times.returned;
             json["call_alone_median_us"] = micros(returned.median()).into();
             json["call_alone_p99_us"] = micros(returned.p99()).into();

@@ -40,6 +40,10 @@ pub(super) enum Stop {
     /// The whole experiment failed.
     Failed(Failure),
     /// The series of this block cannot be measured; others can.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        allow(dead_code, reason = "only baselines have such series")
+    )]
     Unmeasurable(String),
 }
 

@@ -23,11 +23,14 @@ mod together;
 mod turns;
 
 use std::io::Write;
+use std::path::Path;
+
+use clap::Subcommand;
 
 #[cfg(not(target_os = "linux"))]
 use self::elsewhere::{baseline, together};
 use super::verdict::Verdict;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 pub(crate) use removed::explain;
 
@@ -42,7 +45,7 @@ pub(crate) struct Arguments {
 }
 
 /// An experiment with its arguments.
-#[derive(Debug, clap::Subcommand)]
+#[derive(Debug, Subcommand)]
 enum Experiment {
     /// Calls of a method: load time, first call, and the others [default]
     Call(call::Arguments),
@@ -57,11 +60,28 @@ enum Experiment {
 /// Runs the command.
 pub(crate) fn bench(arguments: &Arguments, out: &mut dyn Write) -> Result<Verdict> {
     match &arguments.experiment {
-        None => call::run(&arguments.call, out),
+        None => {
+            check_order(&arguments.call)?;
+            call::run(&arguments.call, out)
+        }
         Some(Experiment::Call(arguments)) => call::run(arguments, out),
         Some(Experiment::Baseline(arguments)) => baseline::run(arguments, out),
         Some(Experiment::Together(arguments)) => together::run(arguments, out),
         Some(Experiment::Alternate(arguments)) => alternate::run(arguments, out),
     }?;
     Ok(Verdict::Right)
+}
+
+/// Fails if an experiment is named after options, where its name is taken for a program's.
+fn check_order(arguments: &call::Arguments) -> Result<()> {
+    let programs = arguments.options.programs.iter();
+    let mut programs = programs.filter_map(|path| path.to_str());
+    let named = |name: &&str| Experiment::has_subcommand(name) && !Path::new(name).exists();
+    match programs.find(named) {
+        Some(name) => Err(Failure::new(format!(
+            "there is no file {name}; an experiment is named before its options"
+        ))
+        .hint(format!("thalweg bench {name} [OPTIONS] PROGRAM"))),
+        None => Ok(()),
+    }
 }

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use thalweg::{LoadOptions, Runtime};
+use thalweg::{LoadOptions, RunOptions, Runtime};
 
+use super::location::{InputLocation, OutputLocation};
 use crate::failure::Result;
 use crate::input::{HELP, Prepared, Spec};
-use crate::options::{Profiles, Threads, at_least_one};
+use crate::options::{Graphs, Profiles, Threads, at_least_one};
 use crate::program::{Chosen, Source};
 
 /// The programs to measure, and the number of calls.
@@ -41,6 +42,35 @@ pub(super) struct Choice {
     method: Option<String>,
     #[arg(long = "input", value_name = "SPEC", help = HELP)]
     specs: Vec<Spec>,
+}
+
+/// The locations of inputs and outputs, and the use of graphs.
+#[derive(Debug, clap::Args)]
+pub(super) struct CallOptions {
+    /// The location of inputs when a call begins
+    #[arg(long, value_name = "WHERE", value_enum, default_value_t = InputLocation::Host)]
+    pub(super) inputs: InputLocation,
+    /// The location of outputs when a call ends. With `device`, the device's stream is synchronized
+    /// once after each call, and times are until then
+    #[arg(long, value_name = "WHERE", value_enum, default_value_t = OutputLocation::Host)]
+    pub(super) outputs: OutputLocation,
+    /// CUDA graphs for the work that calls submit to a device
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Graphs::Auto)]
+    graph: Graphs,
+}
+
+impl CallOptions {
+    /// Returns true if outputs stay on the device.
+    pub(super) fn device_outputs(&self) -> bool {
+        self.outputs == OutputLocation::Device
+    }
+
+    /// The options of a call.
+    pub(super) fn run_options(&self) -> RunOptions<'static> {
+        RunOptions::new()
+            .device_outputs(self.device_outputs())
+            .graph(self.graph.into())
+    }
 }
 
 impl Options {

@@ -42,7 +42,10 @@ fn options_that_became_experiments_are_answered_with_what_to_write() {
 #[test]
 fn an_experiment_is_named_before_its_options() {
     let message = thalweg(&["bench", "--repeat=3", "baseline", "fixtures/add"]).refused();
-    assert!(message.contains("baseline"), "{message}");
+    assert!(
+        message.contains("try: thalweg bench baseline [OPTIONS]"),
+        "{message}"
+    );
 }
 
 #[test]
