@@ -12,7 +12,7 @@ use thalweg_core::{
 };
 use thalweg_cuda::{Device, DeviceBuffer, Stream};
 
-use crate::abi::{Context, Engine, Runtime, Shape, is_over};
+use crate::abi::{Context, Engine, Runtime, Shape, is_idle};
 use crate::backend::TensorRt;
 use crate::container::Container;
 use crate::contexts::{ContextOptions, Contexts};
@@ -297,7 +297,7 @@ impl DirectExecution {
 
 impl Drop for DirectExecution {
     fn drop(&mut self) {
-        if !is_over(self.stream.device(), self.handle) {
+        if !is_idle(self.stream.device(), self.handle) {
             tracing::warn!("a context of TensorRT that may still be running is never freed");
             self.contexts.abandon();
             std::mem::forget(std::mem::take(&mut self.memory));

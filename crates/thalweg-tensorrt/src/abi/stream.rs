@@ -4,7 +4,7 @@ use thalweg_core::{Device as _, DeviceAddress, Result, StreamHandle};
 use thalweg_cuda::{CaptureStatus, Device, Event, Stream};
 
 /// The stream of a call, borrowed from its handle. It must be dropped before the call ends.
-pub(crate) fn borrow(device: &Device, handle: StreamHandle) -> Stream {
+pub(crate) fn borrow_stream(device: &Device, handle: StreamHandle) -> Stream {
     // SAFETY: the core passes on the handle of a stream that the caller has lent for the call, or
     // that of a default stream. What is made from it is dropped before the call is over: that is
     // what the callers of this do.
@@ -14,20 +14,20 @@ pub(crate) fn borrow(device: &Device, handle: StreamHandle) -> Stream {
 /// Records an event of the call's device on the stream of the call.
 #[inline]
 pub(crate) fn record_event(event: &Event, stream: StreamHandle) -> Result<()> {
-    // SAFETY: as for `borrow`, for the time of this.
+    // SAFETY: as for `borrow_stream`, for the time of this.
     unsafe { event.record_by_handle(stream) }
 }
 
 /// Makes the stream of a call wait for an event of the call's device.
 #[inline]
 pub(crate) fn wait_event(event: &Event, stream: StreamHandle) -> Result<()> {
-    // SAFETY: as for `borrow`, for the time of this.
+    // SAFETY: as for `borrow_stream`, for the time of this.
     unsafe { event.wait_by_handle(stream) }
 }
 
 /// Returns true if the stream of a call is being captured.
 pub(crate) fn is_capturing(device: &Device, stream: StreamHandle) -> Result<bool> {
-    // SAFETY: as for `borrow`, for the time of this.
+    // SAFETY: as for `borrow_stream`, for the time of this.
     let status = unsafe { device.capture_status_by_handle(stream) }?;
     Ok(status != CaptureStatus::None)
 }

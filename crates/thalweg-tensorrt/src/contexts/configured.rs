@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use thalweg_core::{DeviceAddress, Result, Stamp, StreamHandle};
 
-use crate::abi::{Context, OutputAllocator, Shape, copy_on_device, is_over, wait};
+use crate::abi::{Context, OutputAllocator, Shape, copy_on_device, is_idle, synchronize};
 use crate::loaded::{EngineBinding, LoadedEngine};
 use crate::omit::{Rule, omitted};
 use crate::scratch::Room;
@@ -62,7 +62,7 @@ impl ConfiguredContext {
         let mut context = Context::new(&loaded.engine)?;
         if let Err(error) = context.set_profile(profile as i32, stream) {
             // Some of the copies may be enqueued all the same.
-            if !omitted(Rule::DropAfterSwitch) && !is_over(loaded.device(), stream) {
+            if !omitted(Rule::DropAfterSwitch) && !is_idle(loaded.device(), stream) {
                 std::mem::forget(context);
             }
             return Err(error);
@@ -118,7 +118,7 @@ impl ConfiguredContext {
 
     /// Drops the context when the work that it has enqueued on the stream is complete.
     pub(crate) fn close(self, loaded: &LoadedEngine, stream: StreamHandle) {
-        if !is_over(loaded.device(), stream) {
+        if !is_idle(loaded.device(), stream) {
             std::mem::forget(self);
         }
     }
@@ -339,7 +339,7 @@ impl ConfiguredContext {
     fn wait(&mut self, loaded: &LoadedEngine, stream: StreamHandle) -> Result<()> {
         if self.running {
             self.waits += 1;
-            wait(loaded.device(), stream)?;
+            synchronize(loaded.device(), stream)?;
             self.running = false;
         }
         Ok(())

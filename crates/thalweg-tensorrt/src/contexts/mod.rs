@@ -4,7 +4,7 @@ mod configured;
 
 use thalweg_core::{DelegateSpec, Device as _, Error, OptionValue, Result, StreamHandle, bail};
 
-use crate::abi::{is_over, wait};
+use crate::abi::{is_idle, synchronize};
 use crate::loaded::LoadedEngine;
 
 pub(crate) use configured::{ConfiguredContext, DeviceCopy};
@@ -90,8 +90,8 @@ impl Contexts {
         }
         // Calls are on other streams, and the contexts may be dropped before the first call.
         if contexts.recent.len() > 1 {
-            wait(loaded.device(), stream).inspect_err(|_| {
-                if !is_over(loaded.device(), stream) {
+            synchronize(loaded.device(), stream).inspect_err(|_| {
+                if !is_idle(loaded.device(), stream) {
                     contexts.abandon();
                 }
             })?;
@@ -210,7 +210,7 @@ impl Contexts {
                 continue;
             }
             // If this fails, the context stays, for the next call or the end.
-            wait(loaded.device(), stream)?;
+            synchronize(loaded.device(), stream)?;
             *context = None;
             self.recent.retain(|other| *other != profile);
         }

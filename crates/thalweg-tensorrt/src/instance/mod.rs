@@ -12,7 +12,7 @@ use thalweg_core::{Call, CallEnd, DelegateInstance, Device as _, ErrorKind, Resu
 use thalweg_core::{Stamp, StreamHandle, Tracer, bail, ensure};
 use thalweg_cuda::Stream;
 
-use crate::abi::wait;
+use crate::abi::synchronize;
 use crate::contexts::{ConfiguredContext, ContextOptions, Contexts};
 use crate::loaded::LoadedEngine;
 use crate::omit::{Rule, omitted};
@@ -295,7 +295,7 @@ impl Instance {
             address: context.room().map(|room| room.address),
             stays,
         };
-        let idle = || wait(loaded.device(), user.stream);
+        let idle = || synchronize(loaded.device(), user.stream);
         let Some(room) = self.scratch.room(&wish, user, idle)? else {
             return Ok(false);
         };
@@ -361,9 +361,9 @@ impl Instance {
             return Ok(());
         }
         let device = self.loaded.device();
-        wait(device, stream).inspect_err(|_| {
+        synchronize(device, stream).inspect_err(|_| {
             // A second attempt may succeed. Nothing runs on a device that is lost.
-            self.lost |= wait(device, stream).is_err() && device.alive().is_ok();
+            self.lost |= synchronize(device, stream).is_err() && device.alive().is_ok();
         })
     }
 }

@@ -34,7 +34,7 @@ impl<'w> CallStream<'w> {
     /// The borrowed stream.
     pub(super) fn stream(&self) -> &'w Stream {
         self.stream
-            .get_or_init(|| abi::stream(self.device, self.handle))
+            .get_or_init(|| abi::borrow_stream(self.device, self.handle))
     }
 
     /// The work of the call, which is begun the first time.

@@ -6,7 +6,7 @@ use thalweg_core::{Error, StreamHandle};
 use thalweg_cuda::{Device, DeviceBuffer};
 
 use super::{DESTRUCTOR, InterfaceInfo, LANGUAGE, Slot, Table, guarded};
-use crate::abi::stream;
+use crate::abi::stream::borrow_stream;
 use crate::abi::types::Shape;
 use crate::log::{self, Severity};
 
@@ -69,7 +69,7 @@ impl Interface {
         if let Some(buffer) = self.buffer.as_ref().filter(|buffer| buffer.len() >= size) {
             return Ok(buffer.address());
         }
-        let stream = stream::borrow(&self.device, self.stream);
+        let stream = borrow_stream(&self.device, self.stream);
         let new = DeviceBuffer::new(&stream, size)?;
         let address = new.address();
         self.outgrown.extend(self.buffer.replace(new));

@@ -3,7 +3,7 @@
 use thalweg_core::{Call, DeviceAddress, Result, bail, ensure};
 
 use super::Arguments;
-use crate::abi::{copy_on_device, upload, wait};
+use crate::abi::{copy_on_device, synchronize, upload};
 use crate::contexts::ConfiguredContext;
 use crate::instance::argument::{self, Argument};
 use crate::instance::work::CallStream;
@@ -36,7 +36,7 @@ impl Arguments {
         stream.finish_work()?;
         if any_on_host {
             // TensorRT writes these on the host by itself.
-            wait(stream.device, stream.handle)?;
+            synchronize(stream.device, stream.handle)?;
         }
         for index in outputs {
             let binding = &loaded.bindings[index];
