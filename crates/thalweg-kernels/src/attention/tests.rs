@@ -385,3 +385,18 @@ fn one_decay_can_serve_all_channels() {
     let decay = Tensor::from_slice(&[0.5f32, 1.0], &[1, 2]).unwrap();
     assert!(delta_rule(decay, "llama::gated_delta_rule.out").is_err());
 }
+
+#[test]
+fn queries_without_elements_or_without_keys_are_no_error() {
+    // Rows without elements: every score is an empty sum, and results are empty.
+    let empty = [[1, 2, 4, 0], [1, 5, 2, 0], [1, 5, 2, 0]];
+    let empty = empty.map(|sizes| Tensor::zeros(DType::F32, &sizes).unwrap());
+    let result = attention(&empty, CAUSAL).unwrap();
+    assert_eq!(result.tensor().unwrap().sizes(), [1, 2, 4, 0]);
+    // No keys: nobody has anything to see. Upstream's mask of no keys is no mask.
+    let none = Tensor::zeros(DType::F32, &[1, 0, 2, 2]).unwrap();
+    let queries = Tensor::zeros(DType::F32, &[1, 0, 4, 2]).unwrap();
+    let how = How { start: 0, ..CAUSAL };
+    let result = attention(&[queries, none.clone(), none], how).unwrap();
+    assert_eq!(result.tensor().unwrap().sizes(), [1, 0, 4, 2]);
+}

@@ -12,6 +12,7 @@ use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOpti
 use super::finishing::Finishing;
 use super::planned::{Planned, planned_for};
 use crate::machine::Machine;
+use crate::testing::random_cases;
 
 thread_local! {
     /// How many convolutions have been prepared for loops of channels last.
@@ -243,7 +244,7 @@ fn places(sizes: &[usize], order: &[u8]) -> impl Iterator<Item = usize> + use<> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(random_cases(128))]
 
     #[test]
     fn convolutions_with_channels_last_are_those_of_the_definition_on_every_machine(

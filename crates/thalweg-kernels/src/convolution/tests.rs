@@ -1,5 +1,7 @@
 use thalweg_core::{Argument, DType, Element, KernelRegistry, Result, Tensor, bf16, f16};
 
+use crate::testing::random_cases;
+
 fn run(operator: &str, arguments: Vec<Argument>, threads: usize) -> Result<Vec<Argument>> {
     let mut registry = KernelRegistry::new();
     super::register(&mut registry).unwrap();
@@ -361,6 +363,85 @@ fn nothing_in_gives_nothing_out() {
 }
 
 #[test]
+fn without_channels_in_the_input_every_result_is_the_bias() {
+    let bias = Tensor::from_slice(&[1f32, -1.0], &[2]).unwrap();
+    // Windows of one position and of more; one row of the product and many.
+    for (kernel, sizes) in [([1, 1], [40, 50]), ([2, 2], [40, 50]), ([1, 1], [1, 1])] {
+        let input = Tensor::zeros(DType::F32, &[1, 0, sizes[0], sizes[1]]).unwrap();
+        let weight = Tensor::zeros(DType::F32, &[2, 0, kernel[0], kernel[1]]).unwrap();
+        let back = Tensor::zeros(DType::F32, &[0, 2, kernel[0], kernel[1]]).unwrap();
+        let parameters = Parameters(&[1, 1], &[0, 0], &[1, 1], false, &[0, 0], 1);
+        let transposed = Parameters(&[1, 1], &[0, 0], &[1, 1], true, &[0, 0], 1);
+        for (weight, parameters) in [(&weight, parameters), (&back, transposed)] {
+            for order in &ORDERS[..2] {
+                for threads in [1, 3] {
+                    let tensors = [&in_order(&input, order), weight];
+                    let out = empty(order);
+                    let found =
+                        convolution(tensors, (&bias).into(), parameters, out, threads).unwrap();
+                    let found = found.to_row_major().unwrap();
+                    let found = found.data::<f32>().unwrap();
+                    let (first, second) = found.split_at(found.len() / 2);
+                    assert!(!first.is_empty() && first.iter().all(|&x| x == 1.0));
+                    assert!(second.iter().all(|&x| x == -1.0));
+                    let out = empty(order);
+                    let found = convolution(tensors, Argument::None, parameters, out, threads);
+                    let found = found.unwrap();
+                    assert!(found.data::<f32>().unwrap().iter().all(|&x| x == 0.0));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_without_channels_are_empty_or_zero() {
+    let input = Tensor::zeros(DType::F32, &[2, 0, 5, 5]).unwrap();
+    let weight = Tensor::zeros(DType::F32, &[3, 0, 2, 2]).unwrap();
+    let parameters = Parameters(&[1, 1], &[0, 0], &[1, 1], false, &[0, 0], 1);
+    let mut arguments: Vec<Argument> = vec![
+        numbers(&[2, 3, 4, 4]).into(),
+        (&input).into(),
+        (&weight).into(),
+        (&[3i64][..]).into(),
+    ];
+    arguments.extend(parameters.arguments());
+    arguments.push(Argument::BoolList(vec![true; 3]));
+    arguments.extend([empty(&ORDERS[0]), empty(&ORDERS[0]), empty(&[0])]);
+    let results = run("aten::convolution_backward.out", arguments, 1).unwrap();
+    let sizes = |index: usize| results[index].tensor().unwrap().sizes().to_vec();
+    assert_eq!(sizes(11), [2, 0, 5, 5]);
+    assert_eq!(sizes(12), [3, 0, 2, 2]);
+    assert_eq!(sizes(13), [3]);
+}
+
+#[test]
+fn an_empty_kernel_is_refused() {
+    let parameters = Parameters(&[1, 1], &[1, 1], &[1, 1], false, &[0, 0], 1);
+    for transposed in [false, true] {
+        let parameters = Parameters(&[1, 1], &[1, 1], &[1, 1], transposed, &[0, 0], 1);
+        let (input, weight) = (numbers(&[1, 2, 3, 3]), numbers(&[2, 2, 0, 2]));
+        let tensors = [&input, &weight];
+        let found = convolution(tensors, Argument::None, parameters, empty(&ORDERS[0]), 1);
+        assert!(
+            found
+                .unwrap_err()
+                .message()
+                .contains("does not fit an input")
+        );
+    }
+    let (input, weight) = (numbers(&[1, 2, 0, 3]), numbers(&[2, 2, 3, 3]));
+    let found = convolution(
+        [&input, &weight],
+        Argument::None,
+        parameters,
+        empty(&ORDERS[0]),
+        1,
+    );
+    assert!(found.is_err());
+}
+
+#[test]
 fn parameters_that_do_not_fit_are_refused() {
     let (input, weight) = (numbers(&[1, 2, 3, 3]), numbers(&[2, 2, 2, 2]));
     let message = |input: &Tensor, parameters: Parameters<'_>| {
@@ -418,7 +499,7 @@ fn parameters_that_do_not_fit_are_refused() {
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(96))]
+    #![proptest_config(random_cases(96))]
 
     #[test]
     fn convolutions_of_all_shapes_are_those_of_the_definition(

@@ -2,6 +2,8 @@ use proptest::prelude::*;
 use thalweg_core::{Argument, Bool, Complex32, DType, Element, KernelRegistry, Result, Tensor};
 use thalweg_core::{bf16, f16};
 
+use crate::testing::random_cases;
+
 /// Runs an operator and gives its output, the last argument, which has the element type and, by
 /// the shape's rank, the dim order of `out`.
 fn run(operator: &str, arguments: &[Argument], out: Tensor) -> Result<Tensor> {
@@ -704,6 +706,8 @@ fn tensors_without_elements_or_dimensions_are_operands() {
 }
 
 proptest! {
+    #![proptest_config(random_cases(256))]
+
     /// Sizes around those of a chunk, where runs, chunks and buffers meet.
     #[test]
     fn broadcasting_over_many_chunks_agrees_with_indexing(

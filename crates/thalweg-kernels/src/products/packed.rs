@@ -245,6 +245,7 @@ mod tests {
 
     use super::super::tiles::Scale;
     use super::*;
+    use crate::testing::random_cases;
 
     /// In f64, element by element.
     fn reference(a: Matrix<'_, f32>, b: Matrix<'_, f32>, i: usize, j: usize) -> [f64; 2] {
@@ -261,7 +262,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(random_cases(64))]
 
         #[test]
         fn packed_products_are_those_of_the_definition_on_every_machine(

@@ -100,6 +100,11 @@ impl Rows<'_> {
 
     /// Sums for `count` columns from `first` on, those of a row together.
     fn multiply(&self, b: Matrix<'_, f32>, first: usize, sums: &mut [f32], count: usize) {
+        if self.depth == 0 {
+            // The right side has no elements, so no column begins anywhere in it.
+            sums.fill(0.0);
+            return;
+        }
         let (stride, step) = (b.row_stride(), b.column_stride());
         if stride == 1 && (step != 1 || count == 1) {
             vectorized(
@@ -188,6 +193,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::testing::random_cases;
 
     fn numbers(len: usize, seed: usize) -> Vec<f32> {
         (0..len)
@@ -196,7 +202,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(200))]
+        #![proptest_config(random_cases(200))]
 
         #[test]
         fn products_of_few_rows_are_those_of_the_definition(
@@ -234,6 +240,28 @@ mod tests {
                     let bound = (2.0 * size + 2.0) * (k as f64 + 4.0) * f64::from(f32::EPSILON);
                     prop_assert!(error <= bound, "[{i}, {j}]: {error}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_product_without_inner_elements_is_what_is_kept() {
+        // More columns than are computed together: the later ones begin behind an empty right side.
+        for n in [1, WIDTH, WIDTH + 5, 3 * WIDTH + 1] {
+            for (m, strides, threads) in [
+                (1, [n, 1], 1),
+                (3, [n, 1], 2),
+                (2, [1, 0], 1),
+                (2, [1, 1], 3),
+            ] {
+                let a = Matrix::new(&[], [m, 0], [0, 1]).unwrap();
+                let b = Matrix::new(&[], [0, n], strides).unwrap();
+                let mut data = numbers(m * n, 1);
+                let expected: Vec<f32> = data.iter().map(|x| -0.5 * x).collect();
+                let out = MatrixMut::new(&mut data, [m, n], [n, 1]).unwrap();
+                let mut space = vec![f32::NAN; workspace([m, 0, n])];
+                multiply(out, a, b, [-0.5, 2.0], &mut space, threads).unwrap();
+                assert_eq!(data, expected);
             }
         }
     }

@@ -302,6 +302,128 @@ fn an_empty_sum_is_zero_and_an_empty_product_is_empty() {
     assert_eq!(run("aten::mm.out", arguments, 1).unwrap().sizes(), [0, 1]);
 }
 
+/// Rows and columns for every way through a product: one or few rows, few columns, more columns than are
+/// summed at a time, and many of both.
+const OUTER_SIZES: [[usize; 2]; 10] = [
+    [1, 1],
+    [1, 1025],
+    [1, 1029],
+    [1029, 1],
+    [3, 2100],
+    [2100, 2],
+    [4, 1029],
+    [1029, 4],
+    [17, 65],
+    [65, 300],
+];
+
+#[test]
+fn an_empty_sum_is_zero_in_every_shape_order_and_type() {
+    fn check<T: Element>() {
+        let order = |bit: usize| if bit == 0 { [0, 1] } else { [1, 0] };
+        for [m, n] in OUTER_SIZES {
+            for orders in 0..8 {
+                let [oa, ob, oo] = [1, 2, 4].map(|bit| order(orders & bit));
+                let [a, b] = [([m, 0], oa), ([0, n], ob)]
+                    .map(|(sizes, order)| Tensor::zeros_in_order(T::DTYPE, &sizes, &order));
+                let (a, b) = (a.unwrap(), b.unwrap());
+                for threads in [1, 3] {
+                    let arguments = vec![(&a).into(), (&b).into(), out(T::DTYPE, &oo)];
+                    let found = run("aten::mm.out", arguments, threads).unwrap();
+                    assert_eq!(found.sizes(), [m, n]);
+                    let zero = |x: &T| *x == T::default();
+                    assert!(found.data::<T>().unwrap().iter().all(zero));
+                }
+            }
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+    check::<f16>();
+    check::<bf16>();
+    check::<Complex32>();
+    check::<i8>();
+    check::<i64>();
+}
+
+#[test]
+fn what_an_empty_sum_is_added_to_is_scaled() {
+    let none: [f32; 0] = [];
+    for [m, n] in OUTER_SIZES {
+        let addend: Vec<f32> = (0..n).map(|j| (j % 7) as f32).collect();
+        let expected: Vec<f32> = (0..m * n).map(|at| (at % n % 7) as f32 * 0.5).collect();
+        let sums = [
+            ("aten::addmm.out", vec![m, 0], vec![0, n], vec![n]),
+            ("aten::baddbmm.out", vec![2, m, 0], vec![2, 0, n], vec![n]),
+            ("aten::addmv.out", vec![n, 0], vec![0], vec![n]),
+        ];
+        for (operator, a, b, sizes) in sums {
+            for threads in [1, 3] {
+                let rank = a.len().min(b.len());
+                let order: Vec<u8> = (0..rank as u8).collect();
+                let arguments = vec![
+                    tensor(&addend, &sizes),
+                    tensor(&none, &a),
+                    tensor(&none, &b),
+                    0.5.into(),
+                    2.0.into(),
+                    out(DType::F32, &order),
+                ];
+                let found = run(operator, arguments, threads).unwrap();
+                for (at, found) in found.data::<f32>().unwrap().iter().enumerate() {
+                    assert_eq!(
+                        *found,
+                        expected[at % expected.len()],
+                        "{operator} [{m}, {n}]"
+                    );
+                }
+            }
+        }
+        let arguments = vec![
+            tensor(&none, &[m, 0]),
+            tensor(&none, &[n, 0]),
+            tensor(&addend, &[n]),
+            out(DType::F32, &[0, 1]),
+        ];
+        let found = run("aten::linear.out", arguments, 2).unwrap();
+        let found = found.data::<f32>().unwrap();
+        assert!((0..m * n).all(|at| found[at] == 2.0 * expected[at]));
+    }
+}
+
+#[test]
+fn empty_sums_of_vectors_and_batches_are_zero() {
+    let none: [f32; 0] = [];
+    for (operator, a, b, sizes) in [
+        ("aten::dot.out", vec![0], vec![0], vec![]),
+        ("aten::mv.out", vec![1030, 0], vec![0], vec![1030]),
+        (
+            "aten::bmm.out",
+            vec![3, 2, 0],
+            vec![3, 0, 1030],
+            vec![3, 2, 1030],
+        ),
+        (
+            "aten::bmm.out",
+            vec![3, 9, 0],
+            vec![3, 0, 70],
+            vec![3, 9, 70],
+        ),
+    ] {
+        for threads in [1, 3] {
+            let order: Vec<u8> = (0..sizes.len() as u8).collect();
+            let arguments = vec![
+                tensor(&none, &a),
+                tensor(&none, &b),
+                out(DType::F32, &order),
+            ];
+            let found = run(operator, arguments, threads).unwrap();
+            assert_eq!(found.sizes(), sizes);
+            assert!(found.data::<f32>().unwrap().iter().all(|&x| x == 0.0));
+        }
+    }
+}
+
 #[test]
 fn shapes_and_types_that_do_not_fit_are_refused() {
     let mm = |a: Argument, b: Argument| {

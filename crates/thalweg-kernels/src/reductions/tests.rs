@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 use thalweg_core::{Argument, Bool, DType, Element, KernelRegistry, Result, Tensor, bf16, f16};
 
+use crate::testing::random_cases;
+
 /// Runs an operator; its outputs, of these element types and rank, are its last arguments.
 fn run(operator: &str, arguments: &[Argument], outs: &[DType], rank: usize) -> Result<Vec<Tensor>> {
     let mut registry = KernelRegistry::new();
@@ -349,6 +351,8 @@ fn products_wrap_and_start_at_one() {
 }
 
 proptest! {
+    #![proptest_config(random_cases(256))]
+
     /// All ways through the memory give the same sums.
     #[test]
     fn sums_agree_with_indexing(
