@@ -223,6 +223,51 @@ impl Kernel {
         self.moves.and_then(|moves| moves(call))
     }
 
+    /// What the operator says of itself beside its signature, in words, for tests that compare whole
+    /// registries. What depends on the call is asked of one without arguments.
+    #[doc(hidden)]
+    pub fn properties(&self) -> Vec<String> {
+        let plan = MethodPlan {
+            name: String::new(),
+            input_tree: None,
+            output_tree: None,
+            values: Vec::new(),
+            tensors: Vec::new(),
+            storages: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            operators: Vec::new(),
+            delegates: Vec::new(),
+            steps: Vec::new(),
+            arguments: Vec::new(),
+        };
+        let changing = HashSet::new();
+        let call = StaticCall::new(&plan, &[], &changing);
+        let mut properties = Vec::new();
+        let mut add = |has: bool, property: &str| {
+            if has {
+                properties.push(property.to_string());
+            }
+        };
+        add(self.pure, "pure");
+        add(self.prepare.is_some(), "prepack");
+        add(self.absorb.is_some(), "epilogue fusion");
+        add(self.offer.is_some() && !self.offer_converts, "epilogue");
+        add(
+            self.offer.is_some() && self.offer_converts,
+            "converting epilogue",
+        );
+        if let Some(order) = self.order {
+            let order = order(&call).map_or("by call".to_string(), |order| format!("{order:?}"));
+            properties.push(format!("layout {order}"));
+        }
+        if let Some(moves) = self.moves {
+            let moved = moves(&call).map_or("by call".to_string(), |moved| format!("{moved:?}"));
+            properties.push(format!("movement {moved}"));
+        }
+        properties
+    }
+
     /// What the operator takes and returns.
     pub fn signature(&self) -> &Signature {
         &self.signature
