@@ -3,8 +3,8 @@
 use proptest::test_runner::{Config, RngSeed};
 use thalweg_core::{Argument, DType, KernelRegistry, Result, Tensor, identity_order};
 
-use crate::copying::copy;
 use crate::layout::Layout;
+use crate::layout::copy::copy;
 
 /// The configuration of a test of `count` random cases, which are the same in every run.
 /// `PROPTEST_RNG_SEED` with a number as its value draws other ones.
