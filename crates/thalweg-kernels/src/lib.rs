@@ -1,75 +1,40 @@
 //! The operators that Thalweg runs on the CPU.
 //!
-//! One file or folder per family of operators, which says what it registers where it begins. What
-//! the families have in common is here once:
+//! `ops` has the operators, one file or folder per family. An operator is registered in one place, with all
+//! that it says of itself: its schema, its function, and, as methods of
+//! [`Kernel`](thalweg_core::Kernel), purity, prepacking, epilogues, layouts and data movement. The rest is
+//! what families have in common, and knows no operator:
 //!
-//! | mechanism | for |
+//! | module | for |
 //! |---|---|
-//! | `dispatch` | from element types, known when a program runs, to Rust types |
-//! | `elements` | from bytes to elements of a Rust type |
-//! | `cast`, `conversion` | the rules by which elements change their type, and changing many |
-//! | `compute`, `number`, `float` | the fewer types that operators compute in |
-//! | `promotion` | which type that is, given the operands |
-//! | `dims` | dimensions, positions and sizes that programs give as numbers |
-//! | `layout`, `broadcast` | where the elements of a shape lie, sliced, permuted, repeated |
-//! | `ordering` | dim orders: telling them apart, bringing tensors into the one wanted |
-//! | `copying` | moving elements between layouts, transpositions in tiles |
-//! | `strided` | walking over several tensors at once, in runs |
-//! | `following` | what can be done to results while they are written |
+//! | `operator` | the entry of an operator |
+//! | `dtype` | element types: dispatch, conversion, promotion, the fewer types that operators compute in |
+//! | `layout` | layouts of tensors: dim orders, broadcasting, walking, copying, indices |
+//! | `elementwise` | the loop of all element-by-element operators |
+//! | `linalg` | products of matrices: packing and microkernels |
+//! | `quantize` | quantization to integers and back |
+//! | `epilogue` | work that the operator before can do while it writes |
+//! | `movement` | operators that only move memory |
+//! | `simd` | vectors: by name, for innermost loops, or found by the compiler |
 //! | `parallel` | sharing work among threads |
-//! | `vectors` | loops for the vectors that the machine has, found by the compiler |
-//! | `machine` | such vectors by name, for the innermost loops of products and convolutions |
-//! | `pointwise` | the loop of all element-by-element operators |
-//! | `reductions` | the loops of all reductions over dimensions |
 //!
 //! Upstream's names and definitions are followed: the operators are ATen's, in their `out`
 //! variants, with PyTorch's results.
 #![deny(unsafe_code)]
 
-mod attention;
-mod broadcast;
-mod cast;
-mod closeness;
-mod compute;
-mod conversion;
-mod convolution;
-mod copying;
-mod creation;
-mod dims;
-mod dispatch;
-mod distances;
-mod elements;
-mod float;
-mod following;
-mod fourier;
-mod gating;
-mod hadamard;
-mod indexing;
+mod dtype;
+mod elementwise;
+mod epilogue;
 mod layout;
-mod machine;
-mod moves;
-mod normalization;
-mod number;
-mod ordering;
+mod linalg;
+mod movement;
+mod operator;
+mod ops;
 mod parallel;
-mod pointwise;
-mod pooling;
-mod prims;
-mod products;
-mod promotion;
-mod quantized;
-mod random;
-mod reductions;
-mod sampling;
-mod shapes;
-mod softmax;
-mod sorting;
-mod strided;
+mod quantize;
+mod simd;
 #[cfg(test)]
 mod testing;
-mod torchao;
-mod upsampling;
-mod vectors;
 
 use thalweg_core::{KernelRegistry, Result};
 
@@ -81,49 +46,14 @@ use thalweg_core::{KernelRegistry, Result};
 /// # Errors
 /// None that a caller can cause: signatures are fixed, and a test reads them all.
 pub fn register(registry: &mut KernelRegistry) -> Result<()> {
-    register_all(registry, None)
+    ops::register(registry, None)
 }
 
-/// The same, with a seed for the random operators: what calls draw, one after another, is the same
-/// for every registry with that seed.
+/// Adds every operator, with a seed for the random ones: the numbers that calls draw, one after another, are
+/// the same for every registry with that seed.
 ///
 /// # Errors
 /// As for [`register`].
 pub fn register_seeded(registry: &mut KernelRegistry, seed: u64) -> Result<()> {
-    register_all(registry, Some(seed))
-}
-
-fn register_all(registry: &mut KernelRegistry, seed: Option<u64>) -> Result<()> {
-    let mut pure = KernelRegistry::new();
-    register_pure(&mut pure)?;
-    moves::register(&mut pure)?;
-    pure.modify_all(thalweg_core::Kernel::pure);
-    registry.extend(pure);
-    random::register(registry, seed)
-}
-
-/// All operators whose results depend on their arguments alone.
-fn register_pure(registry: &mut KernelRegistry) -> Result<()> {
-    attention::register(registry)?;
-    closeness::register(registry)?;
-    convolution::register(registry)?;
-    creation::register(registry)?;
-    distances::register(registry)?;
-    fourier::register(registry)?;
-    gating::register(registry)?;
-    hadamard::register(registry)?;
-    indexing::register(registry)?;
-    normalization::register(registry)?;
-    pointwise::register(registry)?;
-    pooling::register(registry)?;
-    prims::register(registry)?;
-    products::register(registry)?;
-    quantized::register(registry)?;
-    reductions::register(registry)?;
-    sampling::register(registry)?;
-    shapes::register(registry)?;
-    softmax::register(registry)?;
-    sorting::register(registry)?;
-    torchao::register(registry)?;
-    upsampling::register(registry)
+    ops::register(registry, Some(seed))
 }

@@ -1,9 +1,9 @@
-//! Sharing an operator's work among threads.
+//! Parallel loops: an operator's work shared among threads.
 
 use rayon::prelude::*;
 use thalweg_core::Result;
 
-/// How much work, in simple operations on elements, is worth waking other threads for.
+/// The work, in simple operations on elements, that is worth waking other threads for.
 const ENOUGH: usize = 1 << 17;
 
 /// Calls `each` with every piece of `len` elements of `data` and its index; on several threads if

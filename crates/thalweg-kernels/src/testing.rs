@@ -1,9 +1,20 @@
 //! What tests of operators have in common: calls with arguments made by hand.
 
+use proptest::test_runner::{Config, RngSeed};
 use thalweg_core::{Argument, DType, KernelRegistry, Result, Tensor, identity_order};
 
-use crate::copying::copy;
 use crate::layout::Layout;
+use crate::layout::copy::copy;
+
+/// The configuration of a test of `count` random cases, which are the same in every run.
+/// `PROPTEST_RNG_SEED` with a number as its value draws other ones.
+pub(crate) fn random_cases(count: u32) -> Config {
+    let mut config = Config::with_cases(count);
+    if config.rng_seed == RngSeed::Random {
+        config.rng_seed = RngSeed::Fixed(0);
+    }
+    config
+}
 
 /// The results of an operator of a family.
 pub(crate) fn invoke(

@@ -148,7 +148,7 @@ struct OtherTypes {
 
 /// Made-up calls of one shape, of which at least one works for some type.
 fn probes(kernel: &Kernel) -> Vec<Probe> {
-    use DType::{Bool, ComplexF32, ComplexF64, F32, F64, I8, I64, U8};
+    use DType::{Bool, ComplexF32, F32, I8, I64, U8};
     let parameters = kernel.signature().parameters();
     let has = |test: &dyn Fn(&Parameter) -> bool| parameters.iter().any(test);
     let inputs = parameters
@@ -160,6 +160,35 @@ fn probes(kernel: &Kernel) -> Vec<Probe> {
     let has_int =
         has_list || has(&|p| matches!(p.kind, ParameterKind::Int | ParameterKind::Scalar));
 
+    let others = other_types([inputs, outputs]);
+    let shapes = shapes([inputs, outputs], has_int, has_list);
+    for [size, rank, input_rank, out_rank, more_rank, int, list] in shapes {
+        let typed = |types: &OtherTypes| Probe {
+            size,
+            rank,
+            input_rank,
+            out_rank,
+            more_rank,
+            int: int as i64,
+            list,
+            types: *types,
+        };
+        let probes: Vec<_> = others.iter().map(typed).collect();
+        let works = |probe: &Probe| {
+            [F32, I64, I8, U8, Bool, ComplexF32]
+                .iter()
+                .any(|dtype| probe.succeeds(kernel, *dtype))
+        };
+        if probes.iter().any(works) {
+            return probes;
+        }
+    }
+    Vec::new()
+}
+
+/// The types of other tensors to try, by how many inputs and outputs there are.
+fn other_types([inputs, outputs]: [usize; 2]) -> Vec<OtherTypes> {
+    use DType::{Bool, ComplexF32, ComplexF64, F32, F64, I8, I64, U8};
     let input_types = [None, Some(I64), Some(F32), Some(Bool), Some(I8)];
     let out_types = [
         None,
@@ -185,7 +214,11 @@ fn probes(kernel: &Kernel) -> Vec<Probe> {
             }
         }
     }
+    others
+}
 
+/// Sizes, ranks and numbers to try: those of a [`Probe`], in its order.
+fn shapes([inputs, outputs]: [usize; 2], has_int: bool, has_list: bool) -> Vec<[usize; 7]> {
     let mut shapes = Vec::new();
     for size in [1, 2, 3] {
         for rank in [2usize, 1, 4, 3, 5, 0] {
@@ -216,28 +249,7 @@ fn probes(kernel: &Kernel) -> Vec<Probe> {
             }
         }
     }
-    for [size, rank, input_rank, out_rank, more_rank, int, list] in shapes {
-        let typed = |types: &OtherTypes| Probe {
-            size,
-            rank,
-            input_rank,
-            out_rank,
-            more_rank,
-            int: int as i64,
-            list,
-            types: *types,
-        };
-        let probes: Vec<_> = others.iter().map(typed).collect();
-        let works = |probe: &Probe| {
-            [F32, I64, I8, U8, Bool, ComplexF32]
-                .iter()
-                .any(|dtype| probe.succeeds(kernel, *dtype))
-        };
-        if probes.iter().any(works) {
-            return probes;
-        }
-    }
-    Vec::new()
+    shapes
 }
 
 impl Probe {

@@ -224,6 +224,34 @@ impl Kernel {
         self.movement.is_some()
     }
 
+    /// The properties of the operator beside its signature, in words, for tests that compare whole
+    /// registries. What depends on the call is asked of one without arguments.
+    #[doc(hidden)]
+    pub fn properties(&self) -> Vec<String> {
+        let call = StaticArguments::new(Vec::new());
+        let mut properties = Vec::new();
+        let mut add = |has: bool, property: &str| {
+            if has {
+                properties.push(property.to_string());
+            }
+        };
+        let has_epilogue = self.epilogue.is_some();
+        add(self.pure, "pure");
+        add(self.prepack.is_some(), "prepack");
+        add(self.fuse.is_some(), "epilogue fusion");
+        add(has_epilogue && !self.epilogue_converts, "epilogue");
+        add(has_epilogue && self.epilogue_converts, "converting epilogue");
+        if let Some(layout) = self.layout {
+            let layout = layout(&call).map_or("by call".into(), |layout| format!("{layout:?}"));
+            properties.push(format!("layout {layout}"));
+        }
+        if let Some(movement) = self.movement {
+            let movement = movement(&call).map_or("by call".into(), |it| format!("{it:?}"));
+            properties.push(format!("movement {movement}"));
+        }
+        properties
+    }
+
     /// The prepacked constant arguments of an instruction.
     ///
     /// # Errors
