@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, Once};
 
-use thalweg_core::{Backend, BackendOptions, LoadedDelegate, DelegateSpec, Result, bail, ensure};
+use thalweg_core::{Backend, BackendOptions, DelegateSpec, LoadedDelegate, Result, bail, ensure};
 use thalweg_cuda::Driver;
 
 use crate::NAME;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use thalweg_core::{StateBuffers, Delegate, DelegateInstance, Result};
+use thalweg_core::{Delegate, DelegateInstance, Result, StateBuffers};
 
 use crate::instance::Instance;
 use crate::model::Model;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use thalweg_core::{StateBuffers, DelegateSpec, Result};
+use thalweg_core::{DelegateSpec, Result, StateBuffers};
 use thalweg_cuda::{Event, Stream};
 
 use crate::abi::{ConstantInfo, UserManagedConstants};

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use thalweg_core::{LoadedDelegate, StateBuffers, 
-    Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Device as _, Result, bail,
-    ensure,
+use thalweg_core::{
+    Backend, Call, CallEnd, Delegate, DelegateInstance, DelegateSpec, Device as _, LoadedDelegate,
+    Result, StateBuffers, bail, ensure,
 };
 use thalweg_tensorrt::TensorRt;
 use thalweg_tensorrt::direct::{DirectEngine, DirectInstance, TensorValue};

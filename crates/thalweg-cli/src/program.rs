@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use thalweg::{LoadOptions, MethodOptions, Program, Runtime};
 use thalweg::info::MethodInfo;
+use thalweg::{LoadOptions, MethodOptions, Program, Runtime};
 
 use crate::failure::{Failure, Result};
 use crate::fixture::{Case, RECORD, RecordedCall};

@@ -17,7 +17,11 @@ pub(crate) fn reshaped(_: &StaticArguments<'_>) -> Option<Movement> {
 
 /// The movement of the first argument from a position of a dimension on, if all dimensions outside of that
 /// have one position.
-pub(crate) fn from_position(call: &StaticArguments<'_>, dim: i64, position: i64) -> Option<Movement> {
+pub(crate) fn from_position(
+    call: &StaticArguments<'_>,
+    dim: i64,
+    position: i64,
+) -> Option<Movement> {
     let thalweg_core::Shape { dtype, sizes, .. } = call.shape(0)?;
     let dim = outermost(sizes, dim)?;
     let size = *sizes.get(dim)?;

@@ -1,9 +1,8 @@
 //! Epilogue fusion, against the fused operators one after another.
 
 use thalweg_core::{DType, KernelRegistry, Tensor};
-use thalweg_runtime::{How};
-use thalweg_runtime::{LoadOptions, Method, Program, RunOptions, Runtime};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
+use thalweg_runtime::{LoadOptions, Method, Optimizations, Program, RunOptions, Runtime, StepExecution};
 
 /// A convolution in two dimensions.
 #[derive(Clone, Copy, Debug)]
@@ -147,8 +146,8 @@ fn run(method: &mut Method, x: &Tensor, threads: usize) -> Vec<f32> {
 
 fn fused(program: &Program) -> usize {
     let schedule = program.schedule("forward").unwrap();
-    let hows = schedule.steps.iter().map(|step| step.how);
-    hows.filter(|&how| how == How::Absorbed).count()
+    let hows = schedule.steps.iter().map(|step| step.execution);
+    hows.filter(|&how| how == StepExecution::Fused).count()
 }
 
 /// Every way through a convolution, with each order, stride and bias.

@@ -1,9 +1,8 @@
 //! Quantization and dequantization fused, against one after the other.
 
 use thalweg_core::{DType, KernelRegistry, Tensor};
-use thalweg_runtime::{How};
-use thalweg_runtime::{LoadOptions, Program, Runtime};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
+use thalweg_runtime::{LoadOptions, Optimizations, Program, Runtime, StepExecution};
 
 /// Scale, zero point, lowest and highest integer.
 type Grid = (f64, i64, [i64; 2]);
@@ -52,14 +51,14 @@ fn load(program: ProgramBuilder, separate: bool) -> Program {
     let runtime = Runtime::builder().kernels(&kernels).build();
     let program = program.build().unwrap();
     let bytes = program.to_bytes(&WriteOptions::default()).unwrap();
-    let options = LoadOptions::new().separate_instructions(separate);
+    let options = LoadOptions::new().optimizations(Optimizations::all().fusion(!separate));
     runtime.load_bytes(bytes, &options).unwrap()
 }
 
 fn fused(program: &Program) -> usize {
     let schedule = program.schedule("forward").unwrap();
-    let hows = schedule.steps.iter().map(|step| step.how);
-    hows.filter(|&how| how == How::Absorbed).count()
+    let hows = schedule.steps.iter().map(|step| step.execution);
+    hows.filter(|&how| how == StepExecution::Fused).count()
 }
 
 /// The bits of the first output.

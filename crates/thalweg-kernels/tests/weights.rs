@@ -1,8 +1,8 @@
 //! Products with constant weights, which are packed when a method is linked.
 
 use thalweg_core::{KernelRegistry, Tensor};
-use thalweg_runtime::{LoadOptions, Runtime};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
+use thalweg_runtime::{LoadOptions, Optimizations, Runtime};
 
 /// Runs a method of one operator whose tensors have these shapes. The second is a constant without
 /// elements; `addend`, if there is one, comes before the first for sums and after it for layers.

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
-use thalweg_core::{DType, Error, ErrorKind, SharedBytes, Result, bail, ensure};
+use thalweg_core::{DType, Error, ErrorKind, Result, SharedBytes, bail, ensure};
 use thalweg_cuda::Device;
 
 use crate::abi::{Engine, Runtime, Selector, Shape, TensorLocation};

@@ -5,36 +5,14 @@
 #[allow(dead_code, reason = "the tests of engines use the rest")]
 mod models;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use thalweg_core::Tensor;
 use thalweg_cuda::Stream;
 use thalweg_runtime::{LoadOptions, Profile, RunOptions};
 use thalweg_simgpu::{Config, Sim};
 use thalweg_tensorrt::{NAME, SHARED_SCRATCH_LIMIT};
+use thalweg_testing::CountingAllocator;
 
 use models::{affine, load, open, tensorrt};
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: everything is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;

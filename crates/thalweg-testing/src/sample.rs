@@ -1,7 +1,4 @@
-//! The library of `thalweg-aoti-sample`, and its kernels on the stand-in driver. Tests of other crates include
-//! this file, too.
-
-#![allow(dead_code, reason = "every test file uses some of it")]
+//! The library of `thalweg-aoti-sample` as a part of programs, and its kernels on the stand-in driver.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -29,7 +26,13 @@ pub fn library(recipe: &Recipe) -> Vec<u8> {
     library
 }
 
-/// The path of the library, which cargo builds beside the test.
+/// The library with the recipe that it is built with: `y = x`, by way of a temporary.
+pub fn as_built() -> &'static [u8] {
+    static LIBRARY: OnceLock<Vec<u8>> = OnceLock::new();
+    LIBRARY.get_or_init(|| std::fs::read(library_path()).unwrap())
+}
+
+/// Where cargo puts the library: beside the test.
 fn library_path() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let places = program.ancestors().skip(1).take(3);
@@ -64,8 +67,8 @@ pub fn named_payload(library: &str, constants: &[(&str, String, Vec<f32>)]) -> V
     bytes
 }
 
-/// A session of the stand-in driver with the library's kernels.
-pub(crate) fn session() -> Sim {
+/// A session whose machines know the library's kernels.
+pub fn session() -> Sim {
     type Result = std::result::Result<(), KernelFault>;
     fn count(launch: &Launch<'_>, index: usize) -> std::result::Result<usize, KernelFault> {
         Ok(launch.argument::<i64>(index)? as usize)

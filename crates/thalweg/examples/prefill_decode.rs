@@ -12,11 +12,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use thalweg::{DType, Input, LoadOptions, Method, Profile, RunOptions, Runtime};
-use thalweg::info::MethodInfo;
-use thalweg::{Result, Tensor, TensorView, bf16, f16};
 use thalweg::extend::bail;
+use thalweg::info::MethodInfo;
 use thalweg::info::{TensorInfo, ValueInfo};
+use thalweg::{DType, Input, LoadOptions, Method, Profile, RunOptions, Runtime};
+use thalweg::{Result, Tensor, TensorView, bf16, f16};
 
 /// The profile for many rows, and the one for a single row, as the engine was built with them.
 const PREFILL: usize = 1;

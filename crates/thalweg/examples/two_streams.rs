@@ -27,9 +27,9 @@ mod overlap {
     use std::time::{Duration, Instant};
 
     use thalweg::cuda::{Device, Driver, Stream};
-    use thalweg::{Input, Method, Result, RunOptions, Runtime, Tensor};
     use thalweg::extend::Device as _;
     use thalweg::info::ValueInfo;
+    use thalweg::{Input, Method, Result, RunOptions, Runtime, Tensor};
 
     /// So often both are called; the first calls load code and are not counted.
     const CALLS: usize = 200;
@@ -95,7 +95,9 @@ mod overlap {
             .iter()
             .map(|info| match info {
                 ValueInfo::Tensor(info) => Tensor::zeros(info.dtype, &info.sizes),
-                other => thalweg::extend::bail!(Unsupported, "an input that is no tensor: {other:?}"),
+                other => {
+                    thalweg::extend::bail!(Unsupported, "an input that is no tensor: {other:?}")
+                }
             })
             .collect()
     }

@@ -45,8 +45,8 @@ mod runtime;
 
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use thalweg_core::{
-    Bool, Complex32, Complex64, DType, Element, Error, ErrorKind, Input, OptionValue, Output, Place,
-    Result, Scalar, Tensor, TensorView, TensorViewMut, Value, bf16, f16,
+    Bool, Complex32, Complex64, DType, Element, Error, ErrorKind, Input, OptionValue, Output,
+    Place, Result, Scalar, Tensor, TensorView, TensorViewMut, Value, bf16, f16,
 };
 pub use thalweg_runtime::{
     Completion, DelegateKey, GraphUse, LoadOptions, Method, MethodOptions, Optimizations, Outputs,
@@ -56,8 +56,8 @@ pub use thalweg_runtime::{
 /// Descriptions of programs: what methods take, return and need, and how they run.
 pub mod info {
     pub use thalweg_runtime::{
-        MethodInfo, Missing, PersistentBufferInfo, Schedule, ScheduledStep, ShapeKind, StepExecution,
-        TensorInfo, TransferDirection, ValueInfo,
+        MethodInfo, Missing, PersistentBufferInfo, Schedule, ScheduledStep, ShapeKind,
+        StepExecution, TensorInfo, TransferDirection, ValueInfo,
     };
 }
 

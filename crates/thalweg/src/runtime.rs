@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use thalweg_core::{
-    Backend, Device, DeviceId, Kernel, KernelCall, KernelRegistry, Result,
-};
+use thalweg_core::{Backend, Device, DeviceId, Kernel, KernelCall, KernelRegistry, Result};
 use thalweg_runtime::{DeviceSource, LoadOptions, Program};
 
 /// The operators, backends and devices that programs run with. Cheap to clone.

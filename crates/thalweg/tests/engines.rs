@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use std::thread;
 
 use thalweg::cuda::{Device, Driver};
+use thalweg::device::{DeviceId, DeviceKind};
 use thalweg::format::{MethodBuilder, Program as File, ProgramBuilder, ScalarType, WriteOptions};
 use thalweg::tensorrt::{ContainerInfo, EngineInfo, NAME, Options, TensorRt};
 use thalweg::{DType, LoadOptions};
-use thalweg::device::{DeviceId, DeviceKind};
 use thalweg::{Method, Program, RunOptions, Runtime, Value};
 
 /// The folder of the programs; nothing where there is none, or no device.

@@ -2,7 +2,7 @@
 
 mod models;
 
-use thalweg::{DType, LoadOptions, Program, Runtime};
+use thalweg::{Optimizations, DType, LoadOptions, Program, Runtime};
 
 /// Programs in which something gets its channels last.
 const REORDERED: [&str; 3] = ["conv", "conv_int8", "mobilenet"];
@@ -43,7 +43,7 @@ fn models_have_the_answers_that_they_have_with_tensors_in_their_planned_orders()
         }
         let bytes = files.remove("model.pte").unwrap();
         let load = |planned: bool| {
-            let options = LoadOptions::new().planned_orders(planned);
+            let options = LoadOptions::new().optimizations(Optimizations::all().channels_last(!planned));
             runtime.load_bytes(bytes.clone(), &options)
         };
         let (Ok(planned), Ok(chosen)) = (load(true), load(false)) else {
@@ -55,8 +55,8 @@ fn models_have_the_answers_that_they_have_with_tensors_in_their_planned_orders()
                 continue;
             };
             let found = answers(&chosen, &method).unwrap();
-            assert_eq!(planned.schedule(&method).unwrap().reordered, 0);
-            if chosen.schedule(&method).unwrap().reordered > 0 {
+            assert_eq!(planned.schedule(&method).unwrap().channels_last, 0);
+            if chosen.schedule(&method).unwrap().channels_last > 0 {
                 reordered.push(name.clone());
             }
             // Where sums are rounded to few numbers, they may come to the next one.

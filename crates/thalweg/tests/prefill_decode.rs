@@ -8,10 +8,12 @@ mod prefill_decode;
 use std::sync::Arc;
 
 use thalweg::cuda::Driver;
-use thalweg::format::{MethodBuilder, ProgramBuilder, ScalarType, ShapeDynamism, Value, WriteOptions};
+use thalweg::device::{DeviceId, DeviceKind};
+use thalweg::format::{
+    MethodBuilder, ProgramBuilder, ScalarType, ShapeDynamism, Value, WriteOptions,
+};
 use thalweg::tensorrt::{Binding, Container, Metadata, NAME, Options, TensorRt};
 use thalweg::{Result, Runtime};
-use thalweg::device::{DeviceId, DeviceKind};
 use thalweg_simgpu::nvinfer::{DType, EngineSpec, ProfileSpec};
 use thalweg_simgpu::{Config, Sim};
 

@@ -5,8 +5,8 @@
 //! was there.
 
 use thalweg::format::{Allocation, MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
-use thalweg::{LoadOptions, Program, RunOptions, Runtime, Tensor};
 use thalweg::info::StepExecution;
+use thalweg::{Optimizations, LoadOptions, Program, RunOptions, Runtime, Tensor};
 use thalweg_testing::SplitMix;
 
 /// How many programs are made.

@@ -5,8 +5,8 @@ mod models;
 
 use models::Files;
 use serde_json::Value as Json;
-use thalweg::{DType, LoadOptions, Method, Runtime, Tensor, Value, bf16, f16};
 use thalweg::info::StepExecution;
+use thalweg::{Optimizations, DType, LoadOptions, Method, Runtime, Tensor, Value, bf16, f16};
 
 #[test]
 fn programs_give_the_recorded_answers_with_separate_instructions_and_without() {
@@ -21,7 +21,7 @@ fn programs_give_the_recorded_answers_with_separate_instructions_and_without() {
         }
         let case = Case { name, files, case };
         let [apart, together] = [true, false].map(|separate| {
-            let options = LoadOptions::new().separate_instructions(separate);
+            let options = LoadOptions::new().optimizations(Optimizations::all().fusion(!separate));
             let program = runtime.load_bytes(case.files["model.pte"].clone(), &options);
             let program = program.unwrap();
             let methods = case.case["methods"].as_object().unwrap();

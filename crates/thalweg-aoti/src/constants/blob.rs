@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use thalweg_core::{SharedBytes, Result, ensure};
+use thalweg_core::{Result, SharedBytes, ensure};
 use thalweg_cuda::{Event, Stream};
 
 use crate::abi::Tensor;
@@ -26,7 +26,11 @@ impl BlobConstants {
     ///
     /// # Errors
     /// If the library has another number of constants.
-    pub(super) fn load(library: &Arc<CompiledLibrary>, blob: SharedBytes, count: usize) -> Result<Self> {
+    pub(super) fn load(
+        library: &Arc<CompiledLibrary>,
+        blob: SharedBytes,
+        count: usize,
+    ) -> Result<Self> {
         let mut container = ModelContainer::new(library)?;
         let stream = Stream::per_thread(&library.resources.device);
         let session = library.session(&stream)?;

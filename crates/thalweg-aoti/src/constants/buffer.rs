@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use thalweg_core::{StateBuffers, DelegateBuffer, SharedBytes, Result, bail, ensure};
+use thalweg_core::{DelegateBuffer, Result, SharedBytes, StateBuffers, bail, ensure};
 use thalweg_cuda::{DeviceBuffer, Event, Stream};
 
 use super::blob::BlobConstants;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use thalweg_core::{StateBuffers, DelegateSpec, SharedBytes, Result, bail, ensure};
+use thalweg_core::{DelegateSpec, Result, SharedBytes, StateBuffers, bail, ensure};
 use thalweg_cuda::Event;
 
 use self::blob::BlobConstants;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use thalweg_core::{SharedBytes, Result};
+use thalweg_core::{Result, SharedBytes};
 use thalweg_cuda::{DeviceBuffer, Event, Stream};
 
 use crate::abi::{Location, Storage};

@@ -10,7 +10,7 @@ mod records;
 
 use std::sync::Arc;
 
-use thalweg_core::{StateBuffers, Call, CallEnd, DelegateInstance, Device as _, ErrorKind, Result};
+use thalweg_core::{Call, CallEnd, DelegateInstance, Device as _, ErrorKind, Result, StateBuffers};
 use thalweg_core::{GraphKey, StreamHandle, bail};
 use thalweg_cuda::Stream;
 

@@ -7,13 +7,13 @@ use thalweg_cuda::Capture;
 use thalweg_testing::SplitMix;
 
 use super::weights::{FORMATS, Weights};
-use super::{Numbers, bytes, harness, numbers, on_every_machine};
+use super::{bytes, harness, numbers, on_every_machine};
 
 #[test]
 fn operators_can_be_captured_and_the_graph_does_what_they_do() {
     on_every_machine(3, |driver| {
         let harness = harness(driver);
-        let mut random = Numbers(3);
+        let mut random = SplitMix::new(3);
         let values: Vec<f32> = (0..3000).map(|_| random.unit() as f32).collect();
         let tensor = harness
             .contiguous(DType::F32, &[3000], &bytes(&values))

@@ -4,12 +4,14 @@ use half::bf16;
 use thalweg_aoti::{Harness, HarnessTensor, WeightFormat};
 use thalweg_core::DType;
 
+use thalweg_testing::SplitMix;
+
 use super::weights::{FORMATS, Weights, variants};
-use super::{Numbers, bytes, harness, numbers, on_every_machine, real};
+use super::{bytes, harness, numbers, on_every_machine, real};
 
 /// Compares a matmul of activations with these strides with sums in f64.
 fn check(harness: &Harness, weights: &Weights, [m, n, k]: [usize; 3], [row, column]: [usize; 2]) {
-    let mut random = Numbers(m as u64);
+    let mut random = SplitMix::new(m as u64);
     let storage: Vec<bf16> = (0..(m.max(1) - 1) * row + (k - 1) * column + 1)
         .map(|_| bf16::from_f64(random.unit() * 3.0))
         .collect();
@@ -64,7 +66,7 @@ fn matmuls_are_those_of_the_dequantized_weights() {
         for format in FORMATS {
             for &(group, inner) in variants(format) {
                 for &[n, k] in shapes {
-                    let mut random = Numbers(7);
+                    let mut random = SplitMix::new(7);
                     let sizes = [n, k, group, inner];
                     let weights = Weights::new(&harness, format, sizes, &mut random);
                     for &m in tokens {
@@ -86,7 +88,7 @@ fn activations_may_have_any_strides() {
         for format in FORMATS {
             let (group, inner) = variants(format)[0];
             let (n, k) = (24, 512);
-            let mut random = Numbers(8);
+            let mut random = SplitMix::new(8);
             let weights = Weights::new(&harness, format, [n, k, group, inner], &mut random);
             for m in [1, 5, 12] {
                 // With gaps, transposed, one row many times.
@@ -103,7 +105,7 @@ fn weights_of_eight_bits_may_be_few() {
     on_every_machine(2, |driver| {
         let harness = harness(driver);
         for k in [32, 96, 160, 288] {
-            let mut random = Numbers(k as u64);
+            let mut random = SplitMix::new(k as u64);
             let weights = Weights::new(&harness, WeightFormat::Int8, [40, k, 32, 0], &mut random);
             for m in [1, 9, 65] {
                 check(&harness, &weights, [m, 40, k], [k, 1]);
@@ -118,7 +120,7 @@ fn no_tokens_have_an_empty_result() {
         let harness = harness(driver);
         for format in FORMATS {
             let (group, inner) = variants(format)[0];
-            let mut random = Numbers(9);
+            let mut random = SplitMix::new(9);
             let weights = Weights::new(&harness, format, [16, 256, group, inner], &mut random);
             let none = harness.contiguous(DType::BF16, &[0, 256], &[]).unwrap();
             assert_eq!(weights.matmul(&harness, &none).sizes(), [0, 16]);
@@ -163,7 +165,7 @@ fn for_each_format(test: impl Fn(&Harness, &Weights)) {
         let harness = harness(driver);
         for format in FORMATS {
             let (group, inner) = variants(format)[0];
-            let weights = Weights::new(&harness, format, [16, 512, group, inner], &mut Numbers(1));
+            let weights = Weights::new(&harness, format, [16, 512, group, inner], &mut SplitMix::new(1));
             test(&harness, &weights);
         }
         harness.stream.synchronize().unwrap();

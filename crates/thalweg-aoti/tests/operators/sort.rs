@@ -7,7 +7,7 @@ use thalweg_aoti::Harness;
 use thalweg_core::DType;
 use thalweg_testing::SplitMix;
 
-use super::{Numbers, bytes, harness, numbers, on_every_machine, real};
+use super::{bytes, harness, numbers, on_every_machine, real};
 
 /// The element types, and some numbers of each.
 const TYPES: [DType; 13] = [

@@ -8,7 +8,7 @@ use thalweg_cuda::{Capture, Driver, Event};
 use thalweg_testing::SplitMix;
 
 use super::weights::{FORMATS, Weights};
-use super::{Numbers, bytes, harness, real};
+use super::{bytes, harness, real};
 
 fn on_a_device(test: impl FnOnce(&Harness)) {
     if real() {
@@ -48,7 +48,7 @@ const COPIES: usize = 24;
 fn speed_of_matmuls() {
     const SIZE: usize = 4096;
     on_a_device(|harness| {
-        let mut random = Numbers(1);
+        let mut random = SplitMix::new(1);
         for format in FORMATS {
             let variants: &[(usize, usize)] = match format {
                 WeightFormat::Int4Packed => &[(32, 8), (128, 8), (128, 2)],
@@ -89,7 +89,7 @@ fn speed_of_matmuls() {
 #[test]
 fn speed_of_sorting() {
     on_a_device(|harness| {
-        let mut random = Numbers(2);
+        let mut random = SplitMix::new(2);
         for (sizes, dimension) in [
             (&[1_000_000i64][..], 0),
             (&[1000, 1000], 1),

@@ -4,7 +4,9 @@ use half::{bf16, f16};
 use thalweg_aoti::{Harness, HarnessTensor, WeightFormat};
 use thalweg_core::DType;
 
-use super::{Numbers, bytes};
+use thalweg_testing::SplitMix;
+
+use super::{bytes};
 
 /// Quantized weights on the device.
 pub(super) struct Weights {
@@ -40,7 +42,7 @@ impl Weights {
         harness: &Harness,
         format: WeightFormat,
         sizes: [usize; 4],
-        random: &mut Numbers,
+        random: &mut SplitMix,
     ) -> Self {
         let codes = Codes::random(format, sizes, random);
         let tensors = codes.tensors();
@@ -102,7 +104,7 @@ impl Codes {
     fn random(
         format: WeightFormat,
         [n, k, group, inner]: [usize; 4],
-        random: &mut Numbers,
+        random: &mut SplitMix,
     ) -> Self {
         let bits = match format {
             WeightFormat::Int4Packed | WeightFormat::Int4 => 4,
@@ -112,7 +114,7 @@ impl Codes {
         };
         let groups = k / group;
         let codes = (0..n * k).map(|_| random.below(1 << bits) as u32).collect();
-        let scale_codes = (0..n * groups).map(|_| random.next() as u8).collect();
+        let scale_codes = (0..n * groups).map(|_| random.bits() as u8).collect();
         let zero_codes = (0..n * groups).map(|_| random.below(64) as u8).collect();
         let mut steps = |scale: f64, count: usize| -> Vec<f16> {
             let mut step = || f16::from_f64(scale * (1.5 + random.unit()));

@@ -4,8 +4,8 @@ mod random;
 mod read;
 mod spec;
 
-use thalweg::{Input, Tensor, Value};
 use thalweg::info::{MethodInfo, ShapeKind, TensorInfo, ValueInfo};
+use thalweg::{Input, Tensor, Value};
 
 pub(crate) use random::RANGES;
 pub(crate) use spec::{Fill, HELP, Spec};

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use safetensors::{Dtype, SafeTensors};
-use thalweg::{DType, Tensor};
 use thalweg::extend::identity_order;
+use thalweg::{DType, Tensor};
 
 use crate::failure::{Failure, Result, fail};
 use crate::text;

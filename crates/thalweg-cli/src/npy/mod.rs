@@ -10,8 +10,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use thalweg::{DType, Tensor, TensorView};
 use thalweg::extend::identity_order;
+use thalweg::{DType, Tensor, TensorView};
 
 use crate::failure::{Failure, Result, fail};
 use crate::numbers::{Number, numbers};

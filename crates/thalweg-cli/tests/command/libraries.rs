@@ -11,7 +11,6 @@ use thalweg_testing::sample::{library, named_payload};
 use super::gpu::with_gpu;
 use super::path;
 use super::programs::{forward_on_device, save};
-use super::sample::{library, named_payload};
 
 /// Writes a program of three libraries, one after the other.
 fn write_program(path: &Path) {

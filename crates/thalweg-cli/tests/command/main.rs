@@ -13,9 +13,6 @@ mod libraries;
 mod programs;
 mod run;
 #[cfg(target_os = "linux")]
-#[path = "../../../thalweg-aoti/tests/sample/mod.rs"]
-mod sample;
-#[cfg(target_os = "linux")]
 mod traces;
 mod verify;
 

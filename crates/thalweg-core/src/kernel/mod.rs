@@ -240,7 +240,10 @@ impl Kernel {
         add(self.prepack.is_some(), "prepack");
         add(self.fuse.is_some(), "epilogue fusion");
         add(has_epilogue && !self.epilogue_converts, "epilogue");
-        add(has_epilogue && self.epilogue_converts, "converting epilogue");
+        add(
+            has_epilogue && self.epilogue_converts,
+            "converting epilogue",
+        );
         if let Some(layout) = self.layout {
             let layout = layout(&call).map_or("by call".into(), |layout| format!("{layout:?}"));
             properties.push(format!("layout {layout}"));

@@ -52,7 +52,9 @@ impl KernelRegistry {
     /// Replaces each operator by what `change` makes of it.
     pub fn modify_all(&mut self, change: impl Fn(Kernel) -> Kernel) {
         let kernels = std::mem::take(&mut self.kernels);
-        kernels.into_values().for_each(|kernel| self.add(change(kernel)));
+        kernels
+            .into_values()
+            .for_each(|kernel| self.add(change(kernel)));
     }
 
     /// Adds all operators of another registry, which replace those of the same names.

@@ -8,9 +8,9 @@ mod elementwise;
 #[allow(dead_code, reason = "this test uses some of it")]
 #[path = "../programs/hopping.rs"]
 mod hopping;
-#[path = "../../../thalweg-core/tests/hops/mod.rs"]
+#[path = "../../../thalweg-runtime/tests/hops/mod.rs"]
 mod hops;
-#[path = "../../../thalweg-core/tests/programs/mod.rs"]
+#[path = "../../../thalweg-runtime/tests/programs/mod.rs"]
 mod programs;
 
 use std::sync::mpsc;

@@ -4,8 +4,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use thalweg_core::{Backend, Call, Delegate, DelegateInstance, DelegateSpec, Device as _, DeviceAddress, DeviceId, Result, GraphKey, StreamHandle, bail};
-use thalweg_runtime::{State};
+use thalweg_core::{Backend, Call, Delegate, DelegateInstance, DelegateSpec, Device as _, DeviceAddress, DeviceId, GraphKey, LoadedDelegate, Result, StateBuffers, StreamHandle, bail};
 use thalweg_cuda::{Argument, Device, Kernel, Launch, Module, Stream};
 use thalweg_simgpu::{Config, Sim};
 
@@ -170,7 +169,7 @@ impl Elementwise {
 
 impl Backend for Elementwise {
     fn load(&self, _: &DelegateSpec<'_>) -> Result<LoadedDelegate> {
-        Ok(Arc::new(self.clone()))
+        Ok(Arc::new(self.clone()).into())
     }
 }
 

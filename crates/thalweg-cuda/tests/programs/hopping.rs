@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use thalweg_core::{DType, Device as _, DeviceInput, Output, Result, Tensor, TensorView};
-use thalweg_runtime::{LoadOptions, Method, Outputs, Program, RunOptions};
 use thalweg_cuda::{Device, DeviceBuffer, Stream};
 use thalweg_format::WriteOptions;
+use thalweg_runtime::{LoadOptions, Method, Optimizations, Outputs, Program, RunOptions};
 use thalweg_simgpu::Sim;
 
 use crate::elementwise::Elementwise;
@@ -26,7 +26,7 @@ pub(crate) fn load(
     for device in devices {
         builder = builder.device(Arc::new(device.clone()));
     }
-    let options = LoadOptions::new().every_copy(every_copy);
+    let options = LoadOptions::new().optimizations(Optimizations::all().residency(!every_copy));
     builder.build().load_bytes(bytes, &options)
 }
 

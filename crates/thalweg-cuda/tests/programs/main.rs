@@ -6,11 +6,11 @@ mod callers;
 mod elementwise;
 mod faults;
 mod hopping;
-#[path = "../../../thalweg-core/tests/hops/mod.rs"]
+#[path = "../../../thalweg-runtime/tests/hops/mod.rs"]
 mod hops;
 mod order;
 mod pinned;
-#[path = "../../../thalweg-core/tests/programs/mod.rs"]
+#[path = "../../../thalweg-runtime/tests/programs/mod.rs"]
 mod programs;
 mod random;
 mod threads;
@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 use elementwise::{Elementwise, session};
 use thalweg_core::{Device as _, DeviceId, DeviceInput, DeviceKind, Kernel, KernelCall, KernelRegistry, Movement, Result, Tensor, bail};
-use thalweg_runtime::{LoadOptions, Method, Program, RunOptions, Runtime};
 use thalweg_cuda::{Device, Driver, Stream};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
+use thalweg_runtime::{LoadOptions, Method, Optimizations, Program, RunOptions, Runtime};
 use thalweg_simgpu::{Config, Sim};
 
 const UPLOAD: &str = "et_copy::_h2d_copy.out";
@@ -114,7 +114,7 @@ fn load(device: &Device, program: &thalweg_format::Program<'_>, every: bool) -> 
         )
         .device(Arc::new(device.clone()))
         .build();
-    runtime.load_bytes(bytes, &LoadOptions::new().every_copy(every))
+    runtime.load_bytes(bytes, &LoadOptions::new().optimizations(Optimizations::all().residency(!every)))
 }
 
 fn run(method: &mut Method, x: i32, options: &RunOptions<'_>) -> Result<Vec<Vec<i32>>> {

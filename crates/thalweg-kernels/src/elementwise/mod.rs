@@ -10,7 +10,9 @@ mod copy;
 pub(crate) mod functions;
 
 use thalweg_core::TensorViewMut;
-use thalweg_core::{DType, Dims, Kernel, KernelCall, Layout, Result, Scalar, TensorView, same_dims};
+use thalweg_core::{
+    DType, Dims, Kernel, KernelCall, Layout, Result, Scalar, TensorView, same_dims,
+};
 
 use crate::dtype::cast::cast_scalar;
 use crate::dtype::compute::{Compute, constant, through};

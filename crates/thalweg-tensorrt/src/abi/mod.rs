@@ -31,9 +31,4 @@ pub(crate) use engine::{Engine, Selector};
 pub(crate) use library::Library;
 pub(crate) use runtime::Runtime;
 pub(crate) use stream::{borrow_stream, copy_on_device, download, is_idle, synchronize, upload};
-// As `scratch` calls them.
-pub(crate) use stream::{
-    borrow_stream as stream, is_capturing as is_captured, is_idle as is_over,
-    record_event as record, wait_event as go_on_after,
-};
 pub(crate) use types::{Shape, TensorLocation};

@@ -11,27 +11,6 @@ pub(crate) fn borrow_stream(device: &Device, handle: StreamHandle) -> Stream {
     unsafe { Stream::borrow(device, std::ptr::with_exposed_provenance_mut(handle.0)) }
 }
 
-/// Records an event of the call's device on the stream of the call.
-#[inline]
-pub(crate) fn record_event(event: &Event, stream: StreamHandle) -> Result<()> {
-    // SAFETY: as for `borrow_stream`, for the time of this.
-    unsafe { event.record_by_handle(stream) }
-}
-
-/// Makes the stream of a call wait for an event of the call's device.
-#[inline]
-pub(crate) fn wait_event(event: &Event, stream: StreamHandle) -> Result<()> {
-    // SAFETY: as for `borrow_stream`, for the time of this.
-    unsafe { event.wait_by_handle(stream) }
-}
-
-/// Returns true if the stream of a call is being captured.
-pub(crate) fn is_capturing(device: &Device, stream: StreamHandle) -> Result<bool> {
-    // SAFETY: as for `borrow_stream`, for the time of this.
-    let status = unsafe { device.capture_status_by_handle(stream) }?;
-    Ok(status != CaptureStatus::None)
-}
-
 /// Waits on the host until all work on a stream is complete.
 pub(crate) fn synchronize(device: &Device, stream: StreamHandle) -> Result<()> {
     // A device has a method of its own by that name, which waits for all streams.

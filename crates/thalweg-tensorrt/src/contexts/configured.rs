@@ -62,7 +62,7 @@ impl ConfiguredContext {
         let mut context = Context::new(&loaded.engine)?;
         if let Err(error) = context.set_profile(profile as i32, stream) {
             // Some of the copies may be enqueued all the same.
-            if !omitted(Rule::DropAfterSwitch) && !is_idle(loaded.device(), stream) {
+            if !disabled(Rule::DropAfterSwitch) && !is_idle(loaded.device(), stream) {
                 std::mem::forget(context);
             }
             return Err(error);

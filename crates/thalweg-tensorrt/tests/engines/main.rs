@@ -9,7 +9,7 @@ mod layouts;
 mod models;
 mod omissions;
 mod profiles;
-#[path = "../../../thalweg-core/tests/traces/read.rs"]
+#[path = "../../../thalweg-runtime/tests/traces/read.rs"]
 mod read;
 mod refusals;
 mod scratch;

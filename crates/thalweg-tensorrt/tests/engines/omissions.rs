@@ -1,12 +1,15 @@
 //! Each rule is needed: without it, something goes wrong under some seed.
 
-use super::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use thalweg_core::{Device as _, DeviceAddress, DeviceInput};
 use thalweg_cuda::{DeviceBuffer, Stream};
+use thalweg_runtime::Optimizations;
 use thalweg_simgpu::Fault;
 use thalweg_simgpu::nvinfer::TensorRt as Played;
 use thalweg_tensorrt::{Rule, disable};
+
+use super::*;
 
 /// Runs a scenario with all rules, and with one disabled.
 pub(super) fn is_needed(rule: Rule, scenario: impl Fn(&Driver)) {
@@ -20,11 +23,11 @@ fn is_needed_on(version: Played, rule: Rule, scenario: impl Fn(&Driver)) {
 
 /// As [`is_needed`], for a rule of the pool that scratch is from.
 pub(super) fn is_needed_of_pool(rule: thalweg_cuda::Rule, scenario: impl Fn(&Driver)) {
-    let omit = || thalweg_cuda::disable(rule);
+    let disable = || thalweg_cuda::disable(rule);
     is_missed(Played::default(), disable, &format!("{rule:?}"), scenario);
 }
 
-fn is_missed<O>(version: Played, omit: impl FnOnce() -> O, rule: &str, scenario: impl Fn(&Driver)) {
+fn is_missed<M>(version: Played, disable: impl FnOnce() -> M, rule: &str, scenario: impl Fn(&Driver)) {
     let sim = Sim::session(Config::seeded(0));
     let config = |seed| Config::seeded(seed).with_tensorrt(version);
     for seed in 0..30 {
@@ -33,14 +36,14 @@ fn is_missed<O>(version: Played, omit: impl FnOnce() -> O, rule: &str, scenario:
         let reports = sim.finish();
         assert!(reports.is_empty(), "seed {seed}: {reports:#?}");
     }
-    let omission = disable();
+    let mutation = disable();
     let seen = (0..20).any(|seed| {
         sim.reset(config(seed));
         let right = catch_unwind(AssertUnwindSafe(|| scenario(&open()))).is_ok();
         let reports = sim.finish();
         !right || reports.iter().any(|report| !report.kind.is_warning())
     });
-    drop(omission);
+    drop(mutation);
     assert!(seen, "nobody misses {rule}");
 }
 

@@ -1,8 +1,8 @@
 //! Programs that are split at random: delegates of both backends in turn, and operators of the CPU.
 
+use thalweg::device::{DeviceId, DeviceKind};
 use thalweg::format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 use thalweg::tensorrt::{Binding, Container, Metadata};
-use thalweg::device::{DeviceId, DeviceKind};
 use thalweg_aoti_sample::{COUNT, MAGIC, Recipe, TWICE, WEIGHT};
 use thalweg_simgpu::nvinfer::{DType, EngineSpec, ProfileSpec};
 use thalweg_testing::SplitMix;

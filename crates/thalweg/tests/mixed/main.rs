@@ -9,9 +9,9 @@ use std::sync::Arc;
 use generate::Split;
 use thalweg::aoti::CudaBackend;
 use thalweg::cuda::{Driver, Stream};
-use thalweg::tensorrt::{Options, TensorRt};
-use thalweg::{GraphUse, LoadOptions, Method, Program, Result, RunOptions, Tensor};
 use thalweg::extend::KernelRegistry;
+use thalweg::tensorrt::{Options, TensorRt};
+use thalweg::{Optimizations, GraphUse, LoadOptions, Method, Program, Result, RunOptions, Tensor};
 use thalweg_simgpu::{Config, Report, Sim};
 use thalweg_testing::sample::session;
 
@@ -26,7 +26,7 @@ fn load(driver: &Driver, bytes: Vec<u8>, options: &LoadOptions) -> Result<Progra
     let mut kernels = KernelRegistry::new();
     thalweg_kernels::register(&mut kernels)?;
     let tensorrt = TensorRt::find(driver, &Options::new().library(Sim::path()))?;
-    let runtime = thalweg_core::Runtime::builder()
+    let runtime = thalweg_runtime::Runtime::builder()
         .kernels(&kernels)
         .backend(thalweg::tensorrt::NAME, tensorrt)
         .backend(thalweg::aoti::NAME, CudaBackend::new(driver)?)

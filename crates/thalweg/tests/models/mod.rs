@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use thalweg::{Input, Result, Scalar, Tensor, Value};
 use thalweg::extend::identity_order;
 use thalweg::info::{MethodInfo, TensorInfo, ValueInfo};
+use thalweg::{Input, Result, Scalar, Tensor, Value};
 
 /// The folder of the repository's programs.
 pub(crate) fn fixtures() -> PathBuf {

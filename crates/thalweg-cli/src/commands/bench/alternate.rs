@@ -4,9 +4,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use thalweg::{Input, LoadOptions, Method, Profile, Program, RunOptions, Runtime};
 use thalweg::extend::Device;
 use thalweg::info::Schedule;
+use thalweg::{Input, LoadOptions, Method, Profile, Program, RunOptions, Runtime};
 
 use super::experiment::{Experiment, Series, Stop};
 use super::instance::devices;

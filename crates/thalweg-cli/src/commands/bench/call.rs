@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use thalweg::{Input, RunOptions, Trace, Value};
 use thalweg::extend::Device;
+use thalweg::{Input, RunOptions, Trace, Value};
 
 use super::experiment::{Experiment, Series, Stop};
 use super::instance::Instance;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use thalweg::{Method, Runtime};
 use thalweg::extend::Device;
 use thalweg::info::Schedule;
+use thalweg::{Method, Runtime};
 
 use super::sample::Sample;
 use crate::failure::Result;

@@ -1,7 +1,7 @@
 //! The location of inputs when a call begins, and of outputs when it ends.
 
-use thalweg::{Input, Value};
 use thalweg::info::Schedule;
+use thalweg::{Input, Value};
 
 use crate::failure::{Failure, Result};
 
@@ -94,9 +94,9 @@ impl BorrowedInputs<'_> {
 #[cfg(target_os = "linux")]
 mod memory {
     use thalweg::cuda::{Device, DeviceArray, Driver, HostBytes, PinnedBuffer};
-    use thalweg::{Input, Result, Tensor, TensorView, Value};
     use thalweg::device::DeviceId;
     use thalweg::info::{Schedule, StepExecution};
+    use thalweg::{Input, Result, Tensor, TensorView, Value};
 
     use super::InputLocation;
 
@@ -210,8 +210,8 @@ mod memory {
 /// Other systems have no devices, so that every input is on the host.
 #[cfg(not(target_os = "linux"))]
 mod memory {
-    use thalweg::{Input, Result, Value};
     use thalweg::info::Schedule;
+    use thalweg::{Input, Result, Value};
 
     use super::InputLocation;
 
@@ -246,9 +246,9 @@ mod tests {
 
     use super::*;
     use thalweg::cuda::Driver;
+    use thalweg::device::{DeviceId, DeviceKind};
     use thalweg::format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
     use thalweg::{LoadOptions, Runtime, Tensor};
-    use thalweg::device::{DeviceId, DeviceKind};
     use thalweg_simgpu::{Config, Sim};
 
     /// A program that sends its input to a device and back.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use thalweg::{Input, Method, RunOptions};
 use thalweg::extend::Device;
+use thalweg::{Input, Method, RunOptions};
 
 /// The times of one call.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
-use thalweg::{LoadOptions, Runtime};
 use thalweg::extend::Device;
+use thalweg::{LoadOptions, Runtime};
 
 use crate::options::Threads;
 use crate::text;

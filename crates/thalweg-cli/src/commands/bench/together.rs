@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use thalweg::cuda::{Driver, Stream};
-use thalweg::{Input, LoadOptions, Method, RunOptions, Runtime};
 use thalweg::extend::Device;
+use thalweg::{Input, LoadOptions, Method, RunOptions, Runtime};
 
 use super::experiment::{Experiment, Stop};
 use super::instance::Instance;

@@ -90,8 +90,8 @@ pub(super) fn search() -> (Cuda, TensorRt) {
 
 #[cfg(target_os = "linux")]
 mod libraries {
-    use thalweg::cuda::{Driver, self};
-    use thalweg::tensorrt::{HOW_TO_GET, Options, self};
+    use thalweg::cuda::{self, Driver};
+    use thalweg::tensorrt::{self, HOW_TO_GET, Options};
 
     use super::{Attempt, Cuda, Device, DeviceState, TensorRt};
     use crate::failure::with_causes;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use thalweg::Runtime;
-use thalweg::format::{DataFile, DelegateData, Layout, self};
+use thalweg::format::{self, DataFile, DelegateData, Layout};
 
 use super::engine::Describer;
 use super::methods::{self, Method, Shape};

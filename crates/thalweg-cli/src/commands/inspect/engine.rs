@@ -113,7 +113,9 @@ mod with_tensorrt {
 
     use thalweg::cuda::Driver;
     use thalweg::format::Delegate;
-    use thalweg::tensorrt::{AliasKind, ContainerInfo, EngineInfo, NAME, Options, TensorRt, WEIGHT_STREAMING_BUDGET};
+    use thalweg::tensorrt::{
+        AliasKind, ContainerInfo, EngineInfo, NAME, Options, TensorRt, WEIGHT_STREAMING_BUDGET,
+    };
 
     use super::{Alias, Binding, Contained, Described, Engine, Profile, Range, Seen};
     use crate::failure::with_causes;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::json;
-use thalweg::format::{DataSource, Device, DeviceKind, Instruction, ShapeDynamism, Value, self};
-use thalweg::{DType, Runtime};
 use thalweg::extend::Backend;
+use thalweg::format::{self, DataSource, Device, DeviceKind, Instruction, ShapeDynamism, Value};
+use thalweg::{DType, Runtime};
 
 use super::engine::{Describer, Engine};
 use super::plan::Plan;
@@ -198,7 +198,9 @@ pub(super) fn describe(
     let delegates = method.delegates.iter().zip(delegate_calls);
     Method {
         name: method.name.to_string(),
-        runs_here: missing.as_ref().is_some_and(thalweg::info::Missing::is_empty),
+        runs_here: missing
+            .as_ref()
+            .is_some_and(thalweg::info::Missing::is_empty),
         inputs: arguments(method, &method.inputs, input_names),
         outputs: arguments(method, &method.outputs, output_names),
         values: method.values.len(),

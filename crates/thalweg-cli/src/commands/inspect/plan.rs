@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use thalweg::Program;
-use thalweg::info::{PersistentBufferInfo, Schedule, ScheduledStep, StepExecution, TransferDirection};
+use thalweg::info::{
+    PersistentBufferInfo, Schedule, ScheduledStep, StepExecution, TransferDirection,
+};
 
 use crate::failure::with_causes;
 
@@ -88,7 +90,10 @@ impl Known {
                 .map(|&(kept, to)| Brought {
                     kept,
                     to: match (to, schedule.persistent.get(kept)) {
-                        (TransferDirection::ToDevice, Some(PersistentBufferInfo { device, .. })) => device.to_string(),
+                        (
+                            TransferDirection::ToDevice,
+                            Some(PersistentBufferInfo { device, .. }),
+                        ) => device.to_string(),
                         (TransferDirection::ToDevice, None) => "its device".into(),
                         _ => "the host".into(),
                     },

@@ -30,8 +30,8 @@ impl Streams {
 
 #[cfg(target_os = "linux")]
 mod made {
-    pub(super) use thalweg::cuda::Stream;
     use thalweg::Result;
+    pub(super) use thalweg::cuda::Stream;
     use thalweg::device::DeviceId;
 
     pub(super) fn stream(device: DeviceId) -> Result<Stream> {

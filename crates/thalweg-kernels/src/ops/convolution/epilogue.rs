@@ -1,7 +1,7 @@
 //! Epilogues fused into convolutions: the work of the operators that follow, done while results are
 //! written.
 
-use thalweg_core::{DType, StaticArguments, Epilogue, Result, Scalar};
+use thalweg_core::{DType, Epilogue, Result, Scalar, StaticArguments};
 
 use super::Compute;
 use crate::epilogue::EpilogueOp;

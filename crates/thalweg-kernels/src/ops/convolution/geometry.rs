@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use thalweg_core::{Dims, KernelCall, StaticArguments, Result, Scalar, bail, ensure};
+use thalweg_core::{Dims, KernelCall, Result, Scalar, StaticArguments, bail, ensure};
 
 use crate::layout::order::MemoryFormat;
 

@@ -24,8 +24,8 @@ mod prepack_tests;
 mod tests;
 
 use thalweg_core::{
-    DType, Dims, KernelCall, KernelRegistry, Layout, Result, StaticArguments, TensorView, TensorViewMut,
-    ensure,
+    DType, Dims, KernelCall, KernelRegistry, Layout, Result, StaticArguments, TensorView,
+    TensorViewMut, ensure,
 };
 
 use crate::dtype::dispatch::dispatch;

@@ -3,7 +3,7 @@
 //! The loops for channels last are here for such convolutions alone: their weights are in the order in
 //! which they are read, with the factors of a normalization that follows in them.
 
-use thalweg_core::{DType, Dims, KernelCall, StaticArguments, Epilogue, Result};
+use thalweg_core::{DType, Dims, Epilogue, KernelCall, Result, StaticArguments};
 
 use super::depthwise_last::Depthwise;
 use super::epilogue::{FusedEpilogue, fused};
@@ -40,7 +40,10 @@ pub(super) fn prepack(call: &StaticArguments<'_>) -> Result<Option<thalweg_core:
 }
 
 /// Prepacks the weights of a convolution with an epilogue.
-pub(super) fn fuse(call: &StaticArguments<'_>, epilogues: &[Epilogue]) -> Result<Option<thalweg_core::Prepacked>> {
+pub(super) fn fuse(
+    call: &StaticArguments<'_>,
+    epilogues: &[Epilogue],
+) -> Result<Option<thalweg_core::Prepacked>> {
     fused(call, epilogues)?.map_or(Ok(None), |epilogue| {
         prepack_for(Isa::best(), call, epilogue)
     })
@@ -52,7 +55,10 @@ pub(super) fn prepack_for(
     epilogue: FusedEpilogue,
 ) -> Result<Option<thalweg_core::Prepacked>> {
     let last = ChannelsLast::new(isa, call, &epilogue)?;
-    Ok(Some(thalweg_core::Prepacked::new(Prepacked { epilogue, last })))
+    Ok(Some(thalweg_core::Prepacked::new(Prepacked {
+        epilogue,
+        last,
+    })))
 }
 
 impl Prepacked {
@@ -88,7 +94,8 @@ impl Prepacked {
 impl ChannelsLast {
     /// Prepacks a convolution. `None` if it is not for these loops.
     fn new(isa: Isa, call: &StaticArguments<'_>, epilogue: &FusedEpilogue) -> Result<Option<Self>> {
-        let (Some(input), Some(weight), Some(out)) = (call.shape(0), call.constant(1), call.shape(9))
+        let (Some(input), Some(weight), Some(out)) =
+            (call.shape(0), call.constant(1), call.shape(9))
         else {
             return Ok(None);
         };

@@ -3,9 +3,11 @@
 use std::cell::Cell;
 
 use proptest::prelude::*;
-use thalweg_core::{DType, KernelRegistry, StaticArguments, PrepackFn, Epilogue, Result, Tensor, strides_of};
-use thalweg_runtime::{LoadOptions, RunOptions, Runtime};
+use thalweg_core::{
+    DType, KernelRegistry, PrepackFn, Result, StaticArguments, Tensor, strides_of,
+};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
+use thalweg_runtime::{LoadOptions, RunOptions, Runtime};
 
 use super::epilogue::FusedEpilogue;
 use super::prepack::{Prepacked, prepack_for};
@@ -32,7 +34,9 @@ fn preparation(isa: Isa) -> PrepackFn {
 
 fn prepare(isa: Isa, call: &StaticArguments<'_>) -> Result<Option<thalweg_core::Prepacked>> {
     let prepared = prepack_for(isa, call, FusedEpilogue::default())?;
-    let prepacked = prepared.as_ref().and_then(thalweg_core::Prepacked::get::<Prepacked>);
+    let prepacked = prepared
+        .as_ref()
+        .and_then(thalweg_core::Prepacked::get::<Prepacked>);
     if prepacked.is_some_and(|prepacked| prepacked.last.is_some()) {
         READY.set(READY.get() + 1);
     }

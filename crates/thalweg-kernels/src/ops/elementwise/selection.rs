@@ -1,7 +1,7 @@
 //! Selection between operands: by a condition, or by limits.
 
 use thalweg_core::{
-    DType, KernelCall, KernelRegistry, StaticArguments, Epilogue, Result, Scalar, ensure,
+    DType, Epilogue, KernelCall, KernelRegistry, Result, Scalar, StaticArguments, ensure,
 };
 
 use crate::dtype::compute::{constant, dispatch_compute};

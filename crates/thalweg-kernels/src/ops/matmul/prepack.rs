@@ -1,6 +1,6 @@
 //! Prepacked weights: constant right sides of products, packed when a method is linked.
 
-use thalweg_core::{DType, StaticArguments, Prepacked, Result, TensorView, TensorViewMut};
+use thalweg_core::{DType, Prepacked, Result, StaticArguments, TensorView, TensorViewMut};
 use thalweg_core::{KernelCall, Scalar};
 
 use super::{Sum, check_types};

@@ -7,7 +7,7 @@
 mod tests;
 
 use thalweg_core::{
-    DType, Dims, KernelCall, KernelRegistry, Layout, StaticArguments, Epilogue, Result, TensorView,
+    DType, Dims, Epilogue, KernelCall, KernelRegistry, Layout, Result, StaticArguments, TensorView,
     TensorViewMut, bail, ensure, identity_order, numel,
 };
 

@@ -1,6 +1,6 @@
 //! Quantization and dequantization per tensor as epilogues, and quantization that dequantizes at once.
 
-use thalweg_core::{DType, StaticArguments, Epilogue, Prepacked, Result, Scalar};
+use thalweg_core::{DType, Epilogue, Prepacked, Result, Scalar, StaticArguments};
 
 use crate::epilogue::EpilogueOp;
 use crate::quantize::{Dequantize, FakeQuantize, Quantize};
@@ -16,7 +16,10 @@ pub(super) fn dequantize(call: &StaticArguments<'_>) -> Result<Option<Epilogue>>
 }
 
 /// Fuses `dequantize_per_tensor` into the quantization before it.
-pub(super) fn fuse(call: &StaticArguments<'_>, epilogues: &[Epilogue]) -> Result<Option<Prepacked>> {
+pub(super) fn fuse(
+    call: &StaticArguments<'_>,
+    epilogues: &[Epilogue],
+) -> Result<Option<Prepacked>> {
     let [epilogue] = epilogues else {
         return Ok(None);
     };

@@ -1,12 +1,14 @@
 //! What fails, what the pool is afterwards, and that the next call is right.
 
-use super::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use thalweg_core::{Call, Delegate, DelegateInstance, DelegateSpec, ErrorKind};
-use thalweg_runtime::{GraphUse, State};
+
+use thalweg_core::{Call, Delegate, DelegateInstance, DelegateSpec, ErrorKind, LoadedDelegate, StateBuffers};
 use thalweg_cuda::Stream;
+use thalweg_runtime::GraphUse;
 use thalweg_simgpu::{Fault, ReportKind};
+
+use super::*;
 
 /// The n-th call of a function from now on.
 fn nth(function: &str, nth: u64) -> Fault {
@@ -261,7 +263,10 @@ struct ForgetfulInstance(Box<dyn DelegateInstance>);
 
 impl Backend for Forgetful {
     fn load(&self, spec: &DelegateSpec<'_>) -> Result<LoadedDelegate> {
-        Ok(Arc::new(ForgetfulDelegate(self.0.load(spec)?)))
+        match self.0.load(spec)? {
+            LoadedDelegate::Opaque(delegate) => Ok(Arc::new(ForgetfulDelegate(delegate)).into()),
+            LoadedDelegate::Graph(_) => unreachable!("engines are no graphs"),
+        }
     }
 }
 

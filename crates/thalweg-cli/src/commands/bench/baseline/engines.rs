@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use thalweg::cuda::Driver;
-use thalweg::tensorrt::{NAME, Options, TensorRt};
-use thalweg::{GraphUse, Input, Method, Value};
 use thalweg::extend::Device;
 use thalweg::info::{Schedule, StepExecution};
+use thalweg::tensorrt::{NAME, Options, TensorRt};
+use thalweg::{GraphUse, Input, Method, Value};
 
 use super::library::{EngineBaseline, Recorder, Variant};
 use super::loading::{self, Loading};
@@ -142,7 +142,10 @@ fn call(chosen: &Chosen, prepared: &Prepared) -> Result<Vec<Value>> {
 
 /// The work of a method that is not in its baseline.
 fn not_in_baseline(schedule: &Schedule) -> Vec<String> {
-    let on_host = schedule.steps.iter().filter(|step| step.execution == StepExecution::Host);
+    let on_host = schedule
+        .steps
+        .iter()
+        .filter(|step| step.execution == StepExecution::Host);
     let operators = match on_host.count() {
         0 => None,
         count => Some(text::count(count, "operator") + " on the host"),

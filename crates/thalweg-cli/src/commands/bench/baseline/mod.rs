@@ -10,9 +10,9 @@ mod report;
 use std::io::Write;
 use std::sync::Arc;
 
+use thalweg::extend::Device;
 use thalweg::tensorrt::NAME;
 use thalweg::{GraphUse, Input, LoadOptions, Method, Output, RunOptions, Runtime, Value};
-use thalweg::extend::Device;
 
 use self::report::report;
 use super::experiment::{Experiment, Series, Stop};
