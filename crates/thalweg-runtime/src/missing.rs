@@ -1,11 +1,11 @@
-//! What a method needs and a runtime does not have.
+//! The requirements of a method that a runtime lacks.
 
 use thalweg_core::{Error, ErrorKind};
 
 use crate::plan::MethodPlan;
 use crate::runtime::Runtime;
 
-/// What a method needs and a runtime does not have.
+/// The requirements of a method that a runtime lacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Missing {
@@ -15,7 +15,7 @@ pub struct Missing {
     pub backends: Vec<String>,
     /// Devices, such as `cuda:0`.
     pub devices: Vec<String>,
-    /// Why backends and devices that the runtime knows do not work here.
+    /// The reasons, such as why a backend that the runtime has does not work here.
     pub reasons: Vec<String>,
 }
 
@@ -63,9 +63,18 @@ impl Missing {
         missing
     }
 
-    /// Whether nothing is missing.
+    /// Returns true if nothing is missing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Operators that graphs of delegates need, with where each is.
+    pub(crate) fn operators(operators: Vec<String>, reasons: Vec<String>) -> Self {
+        Self {
+            operators,
+            reasons,
+            ..Self::default()
+        }
     }
 
     pub(super) fn into_error(self) -> Error {

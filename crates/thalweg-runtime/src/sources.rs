@@ -1,4 +1,4 @@
-//! The data that a plan refers to.
+//! The data that a plan refers to, in its file and in data files.
 
 use thalweg_core::engine::{NamedData, TensorId};
 use thalweg_core::{Result, SharedBytes, bail};
@@ -6,7 +6,7 @@ use thalweg_core::{Result, SharedBytes, bail};
 use crate::data::ProgramData;
 use crate::plan::{DataSource, MethodPlan, PlannedStorage};
 
-/// The data of a plan, found.
+/// The files that have the data of a plan, which is all there.
 pub(crate) struct Sources<'a>(&'a ProgramData);
 
 impl<'a> Sources<'a> {
@@ -43,7 +43,7 @@ impl<'a> Sources<'a> {
                 Some(found) => Some(found),
                 None => return Err(self.0.missing(&[name])),
             },
-            DataSource::Computed(bytes) => Some(SharedBytes::all(bytes)),
+            DataSource::Shared(bytes) => Some(bytes.clone()),
         };
         let size = found.as_ref().map_or(0, |found| found.len());
         match found.and_then(|found| found.first(len)) {
@@ -52,7 +52,7 @@ impl<'a> Sources<'a> {
                 InvalidProgram,
                 "a tensor needs {len} bytes of data, but {} has {size}",
                 match source {
-                    DataSource::File(_) | DataSource::Computed(_) => "the program".to_string(),
+                    DataSource::File(_) | DataSource::Shared(_) => "the program".to_string(),
                     DataSource::External(name) => format!("`{name}` in the data file"),
                 }
             ),

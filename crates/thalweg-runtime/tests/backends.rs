@@ -12,7 +12,7 @@ use thalweg_core::{
     OptionValue, Result, StateBuffers, bail,
 };
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
-use thalweg_runtime::{LoadOptions, Program, State};
+use thalweg_runtime::{LoadOptions, Program};
 
 /// Adds the first byte of its payload to its input, and the number of calls before.
 struct AddByte {

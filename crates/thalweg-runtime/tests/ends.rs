@@ -12,7 +12,7 @@ use thalweg_core::{
     StateBuffers, bail,
 };
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
-use thalweg_runtime::{Method, RunOptions, State};
+use thalweg_runtime::{Method, RunOptions};
 
 /// What happened, in order.
 #[derive(Clone, Debug, PartialEq)]

@@ -278,23 +278,12 @@ fn a_method_that_jumps_stays_as_planned() {
     assert_eq!(count, 0);
 }
 
-/// A program whose tensors share few places: one is free once nothing reads what is there, by whatever
-/// name.
-fn random_program(seed: u64) -> MethodBuilder {
-    let mut random = Random::new(seed);
-    let (mut method, x) = start();
+/// A value of a random program: its kind, and what it is made of.
+type Made = (usize, [Option<usize>; 2]);
+
+fn random_values(random: &mut Random) -> Vec<Made> {
     let count = 4 + random.below(12);
-    let kinds = [
-        "window",
-        "window",
-        "any",
-        "double",
-        "both",
-        "memory",
-        "view",
-        "same place",
-    ];
-    let mut made: Vec<(usize, [Option<usize>; 2])> = Vec::new();
+    let mut made: Vec<Made> = Vec::new();
     for index in 0..count {
         let mut pick = || match random.below(4) {
             _ if index == 0 => None,
@@ -318,6 +307,13 @@ fn random_program(seed: u64) -> MethodBuilder {
             from,
         ));
     }
+    made
+}
+
+/// For each value, the one whose location it has, since views are what they are views of, and the last
+/// instruction that reads what is there.
+fn owners_and_last_uses(made: &[Made]) -> (Vec<usize>, Vec<usize>) {
+    let count = made.len();
     let mut owner: Vec<usize> = (0..count).collect();
     let mut last = owner.clone();
     for index in 0..count {
@@ -331,6 +327,27 @@ fn random_program(seed: u64) -> MethodBuilder {
         }
         last[owner[index]] = index;
     }
+    (owner, last)
+}
+
+/// A program whose tensors share few places: one is free once nothing reads what is there, by whatever
+/// name.
+fn random_program(seed: u64) -> MethodBuilder {
+    let mut random = Random::new(seed);
+    let (mut method, x) = start();
+    let kinds = [
+        "window",
+        "window",
+        "any",
+        "double",
+        "both",
+        "memory",
+        "view",
+        "same place",
+    ];
+    let made = random_values(&mut random);
+    let count = made.len();
+    let (owner, mut last) = owners_and_last_uses(&made);
     let outputs = [random.below(count), count - 1];
     for output in outputs {
         last[owner[output]] = usize::MAX;

@@ -9,7 +9,7 @@ use thalweg_core::{ErrorKind, Input, Tensor};
 use thalweg_format::{
     Allocation, ExtraTensorInfo, MethodBuilder, ProgramBuilder, ScalarType, ShapeDynamism, Value,
 };
-use thalweg_runtime::{LoadOptions, Method, MethodOptions, State};
+use thalweg_runtime::{MethodOptions, State};
 
 fn floats(values: &[f32]) -> Vec<u8> {
     values

@@ -10,7 +10,7 @@ use thalweg_core::{
     Result, StateBuffers, bail,
 };
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
-use thalweg_runtime::{LoadOptions, Method, Profile, Program, RunOptions, State};
+use thalweg_runtime::{LoadOptions, Method, Profile, Program, RunOptions};
 
 /// A backend whose delegates note which profile they are told. The payload is a name, which may be
 /// `-` for none, and how many profiles there are.

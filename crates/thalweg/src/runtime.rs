@@ -13,7 +13,7 @@ use thalweg_runtime::{DeviceSource, LoadOptions, Program};
 ///
 /// let runtime = Runtime::detect();
 /// let program = runtime.load("model.pte")?;
-/// # thalweg::Result::Ok(())
+/// # Ok::<(), thalweg::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Runtime(thalweg_runtime::Runtime);

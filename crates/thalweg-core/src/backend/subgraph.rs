@@ -10,8 +10,9 @@ use crate::memory::SharedBytes;
 /// before its passes, so that constant folding, layouts, prepacking and fusion apply to it as to the
 /// rest of the method.
 ///
-/// Values are defined before nodes use them. Nodes run in order. Each argument of the delegate's
-/// instruction is one value ([`argument`](Self::argument)), which nodes read or write.
+/// Nodes run in order, on the host. An intermediate is written by a node before another one reads it. Each
+/// argument of the delegate's instruction is one value ([`argument`](Self::argument)), which nodes read
+/// or write. The runtime checks all of this, as it checks what a program file says.
 #[derive(Clone, Debug, Default)]
 pub struct Subgraph {
     values: Vec<NodeValue>,
@@ -99,12 +100,32 @@ impl Subgraph {
         self.value(NodeValue::IntList(list.into()))
     }
 
+    /// Adds a list of tensors, which were added before.
+    pub fn tensor_list(&mut self, list: &[NodeValueId]) -> NodeValueId {
+        let list = list.iter().copied().map(Some).collect();
+        self.value(NodeValue::TensorList(list))
+    }
+
     /// Adds a node, with the arguments that the operator's signature lists, outputs included.
     pub fn node(&mut self, operator: impl Into<String>, arguments: &[NodeValueId]) {
+        self.add_node(operator.into(), arguments, None);
+    }
+
+    /// Adds a node that has a name in the delegate.
+    pub fn named_node(
+        &mut self,
+        name: impl Into<String>,
+        operator: impl Into<String>,
+        arguments: &[NodeValueId],
+    ) {
+        self.add_node(operator.into(), arguments, Some(name.into()));
+    }
+
+    fn add_node(&mut self, operator: String, arguments: &[NodeValueId], name: Option<String>) {
         self.nodes.push(Node {
-            operator: operator.into(),
+            operator,
             arguments: arguments.to_vec(),
-            name: None,
+            name,
         });
     }
 

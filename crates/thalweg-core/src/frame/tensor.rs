@@ -24,6 +24,49 @@ pub struct TensorSpec {
     pub capacity: usize,
 }
 
+impl TensorSpec {
+    /// A tensor of one shape, in the logical order of its dimensions.
+    ///
+    /// # Errors
+    /// If the shape is too large.
+    pub fn new(dtype: DType, sizes: &[usize]) -> Result<Self> {
+        let spec = Self {
+            dtype,
+            sizes: sizes.into(),
+            dim_order: (0..sizes.len()).map(|dim| dim as u8).collect(),
+            dynamism: ShapeDynamism::Static,
+            capacity: bytes(sizes, dtype)?,
+        };
+        spec.check()?;
+        Ok(spec)
+    }
+
+    /// Checks that the parts fit each other.
+    ///
+    /// # Errors
+    /// If the dim order is none of so many dimensions, or the capacity is not the size of the shape.
+    pub fn check(&self) -> Result<()> {
+        ensure!(
+            self.sizes.len() <= tensor::MAX_RANK,
+            InvalidProgram,
+            "a tensor has {} dimensions",
+            self.sizes.len()
+        );
+        tensor::check_dim_order(&self.dim_order, self.sizes.len())?;
+        if self.dynamism == ShapeDynamism::DynamicUnbound {
+            return Ok(());
+        }
+        let bytes = bytes(&self.sizes, self.dtype)?;
+        ensure!(
+            bytes == self.capacity && isize::try_from(bytes).is_ok(),
+            InvalidProgram,
+            "a tensor of {bytes} bytes has a capacity of {}",
+            self.capacity
+        );
+        Ok(())
+    }
+}
+
 /// A tensor of a frame.
 pub struct TensorSlot {
     pub(crate) dtype: DType,

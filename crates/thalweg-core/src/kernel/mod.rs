@@ -40,7 +40,7 @@ pub type KernelFn = dyn Fn(&KernelCall<'_>) -> Result<()> + Send + Sync;
 ///     },
 /// )?
 /// .pure();
-/// # thalweg_core::Result::Ok(())
+/// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Kernel {

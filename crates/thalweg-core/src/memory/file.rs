@@ -115,6 +115,12 @@ impl SharedBytes {
     }
 }
 
+impl From<Vec<u8>> for SharedBytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::all(&FileBytes::owned(bytes))
+    }
+}
+
 impl Deref for SharedBytes {
     type Target = [u8];
 

@@ -228,7 +228,7 @@ pub fn is_row_major(sizes: &[usize], dim_order: &[u8]) -> bool {
 }
 
 /// An error unless `dim_order` names each of `rank` dimensions once.
-pub(super) fn check_dim_order(dim_order: &[u8], rank: usize) -> Result<()> {
+pub(crate) fn check_dim_order(dim_order: &[u8], rank: usize) -> Result<()> {
     if rank > MAX_RANK {
         return Err(too_many(rank));
     }

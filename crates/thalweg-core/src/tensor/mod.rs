@@ -8,6 +8,7 @@ mod dims;
 mod owned;
 mod view;
 
+pub(crate) use dims::check_dim_order;
 pub use dims::{Dims, MAX_RANK, identity_order, is_row_major, numel, same_dims, strides_of};
 pub use owned::Tensor;
 pub use view::{TensorView, TensorViewMut};

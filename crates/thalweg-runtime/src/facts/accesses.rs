@@ -1,22 +1,185 @@
-//! Which tensors instructions read and write.
+//! The tensors that instructions read and write.
 
 use std::collections::{HashMap, HashSet};
 
-use thalweg_core::engine::TensorId;
+use thalweg_core::engine::{StorageId, TensorId};
 use thalweg_core::{Kernel, ValueId};
-use thalweg_format::{Device as DeviceId, ShapeDynamism};
+use thalweg_format::ShapeDynamism;
 
-use crate::plan::{MethodPlan, PlannedStorage, PlannedTensor, PlannedValue, Step};
+use super::region::Region;
+use crate::plan::{MethodPlan, Step};
 
 /// A tensor that an instruction reads, or writes.
+#[derive(Clone, Copy)]
 pub(crate) struct TensorAccess {
     pub(crate) step: usize,
     pub(crate) tensor: TensorId,
     pub(crate) writes: bool,
 }
 
-/// What instructions read and write, in their order.
-pub(crate) fn accesses(plan: &MethodPlan, kernels: &[Kernel]) -> Vec<TensorAccess> {
+/// All accesses of a plan, in the order of its instructions, indexed by tensor and by memory. Inputs
+/// are written before all instructions, and outputs read after them.
+pub(crate) struct Accesses {
+    all: Vec<TensorAccess>,
+    /// By [`TensorId`], the indices of its accesses, in order.
+    by_tensor: Vec<Vec<u32>>,
+    /// By [`TensorId`], its planned region.
+    regions: Vec<Region>,
+    /// The tensors of each storage that are accessed.
+    by_storage: HashMap<StorageId, Vec<Located>>,
+    /// The tensors that are inputs.
+    inputs: HashSet<TensorId>,
+    /// By [`TensorId`], true for those of a static shape.
+    is_static: Vec<bool>,
+}
+
+/// A tensor of a storage. They are sorted by where they start.
+struct Located {
+    start: usize,
+    /// The largest end of this tensor and those before it.
+    max_end: usize,
+    tensor: TensorId,
+}
+
+impl Accesses {
+    pub(super) fn find(plan: &MethodPlan, kernels: &[Kernel]) -> Self {
+        let all = accesses(plan, kernels);
+        let mut by_tensor = vec![Vec::new(); plan.tensors.len()];
+        for (index, access) in all.iter().enumerate() {
+            by_tensor[access.tensor.0 as usize].push(index as u32);
+        }
+        let regions: Vec<Region> = plan.tensors.iter().map(Region::of).collect();
+        let mut by_storage: HashMap<StorageId, Vec<Located>> = HashMap::new();
+        for (index, region) in regions.iter().enumerate() {
+            if !by_tensor[index].is_empty() {
+                by_storage.entry(region.storage).or_default().push(Located {
+                    start: region.bytes.start,
+                    max_end: region.bytes.end,
+                    tensor: TensorId(index as u32),
+                });
+            }
+        }
+        for located in by_storage.values_mut() {
+            located.sort_by_key(|located| located.start);
+            let mut max_end = 0;
+            for located in located {
+                max_end = located.max_end.max(max_end);
+                located.max_end = max_end;
+            }
+        }
+        let inputs = plan.inputs.iter();
+        Self {
+            all,
+            by_tensor,
+            regions,
+            by_storage,
+            inputs: inputs
+                .flat_map(|input| plan.tensors_of(input.value))
+                .collect(),
+            is_static: plan
+                .tensors
+                .iter()
+                .map(|tensor| tensor.dynamism == ShapeDynamism::Static)
+                .collect(),
+        }
+    }
+
+    /// The accesses of a tensor, in order.
+    pub(crate) fn of(&self, id: TensorId) -> impl DoubleEndedIterator<Item = TensorAccess> {
+        let indices = self.by_tensor[id.0 as usize].iter();
+        indices.map(|&index| self.all[index as usize])
+    }
+
+    /// The instructions that read a tensor, each as often as it does.
+    pub(crate) fn reads(&self, id: TensorId) -> impl Iterator<Item = usize> {
+        let reads = self.of(id).filter(|access| !access.writes);
+        reads.map(|access| access.step)
+    }
+
+    /// Returns true if the instruction `step` writes a tensor, and nothing else does.
+    pub(crate) fn is_written_once(&self, id: TensorId, step: usize) -> bool {
+        let mut writes = self.of(id).filter(|access| access.writes).peekable();
+        writes.peek().is_some() && writes.all(|access| access.step == step) && !self.is_input(id)
+    }
+
+    /// Returns true if a tensor is an input.
+    pub(crate) fn is_input(&self, id: TensorId) -> bool {
+        self.inputs.contains(&id)
+    }
+
+    /// The planned region of a tensor.
+    pub(crate) fn region(&self, id: TensorId) -> &Region {
+        &self.regions[id.0 as usize]
+    }
+
+    /// The other tensors that are accessed and share memory with one, as planned.
+    pub(crate) fn overlapping(&self, id: TensorId) -> Vec<TensorId> {
+        let region = self.region(id);
+        let located = self.by_storage.get(&region.storage);
+        let located = located.map_or(&[][..], |located| &located[..]);
+        let end = located.partition_point(|other| other.start < region.bytes.end);
+        let before_end = located[..end].iter().rev();
+        before_end
+            .take_while(|other| other.max_end > region.bytes.start)
+            .map(|other| other.tensor)
+            .filter(|&other| other != id && self.region(other).overlaps(region))
+            .collect()
+    }
+
+    /// The accesses of all other tensors that share memory with one, in order.
+    pub(crate) fn of_overlapping(&self, id: TensorId) -> impl Iterator<Item = TensorAccess> {
+        let overlapping = self.overlapping(id);
+        let indices = overlapping
+            .iter()
+            .flat_map(|other| &self.by_tensor[other.0 as usize]);
+        let mut indices: Vec<u32> = indices.copied().collect();
+        indices.sort_unstable();
+        indices.into_iter().map(|index| self.all[index as usize])
+    }
+
+    /// Returns true if nothing reads what the instruction `at` writes to a tensor by the name of
+    /// another tensor at its location. Before each time that such a tensor is read, something must
+    /// have been written there, and not on the other side of that instruction. Only for methods
+    /// without jumps.
+    pub(crate) fn is_alone(&self, id: TensorId, at: usize) -> bool {
+        let overlapping = self.overlapping(id);
+        overlapping.iter().all(|&other| {
+            // When it was last written.
+            let mut written = None;
+            self.by_tensor[other.0 as usize].iter().all(|&index| {
+                let access = self.all[index as usize];
+                if access.writes {
+                    written = Some(access.step);
+                    return true;
+                }
+                let is_between = |before: usize| before > at || access.step <= at;
+                if written.is_some_and(is_between) {
+                    return true;
+                }
+                // It may be read as what was written there by yet another name, over all that is
+                // shared.
+                let shared = self.region(other).intersection(self.region(id));
+                overlapping.iter().any(|&by| {
+                    self.is_static[by.0 as usize]
+                        && self.region(by).covers(&shared)
+                        && self.last_write(by, index).is_some_and(is_between)
+                })
+            })
+        })
+    }
+
+    /// The instruction that last wrote a tensor before the access with an index.
+    fn last_write(&self, id: TensorId, before: u32) -> Option<usize> {
+        let indices = &self.by_tensor[id.0 as usize];
+        let end = indices.partition_point(|&index| index < before);
+        let mut accesses = indices[..end].iter().map(|&index| self.all[index as usize]);
+        accesses
+            .rfind(|access| access.writes)
+            .map(|access| access.step)
+    }
+}
+
+fn accesses(plan: &MethodPlan, kernels: &[Kernel]) -> Vec<TensorAccess> {
     let mut accesses = Vec::new();
     let mut add = |step: usize, value: ValueId, writes: bool| {
         let tensors = plan.tensors_of(value);
@@ -58,7 +221,7 @@ pub(crate) fn accesses(plan: &MethodPlan, kernels: &[Kernel]) -> Vec<TensorAcces
                 add(index, *to, true);
             }
             Step::JumpIfFalse { condition, .. } => add(index, *condition, false),
-            Step::Free { .. } | Step::Known { .. } | Step::Absorbed { .. } => {}
+            Step::Free { .. } | Step::Folded { .. } | Step::Fused { .. } => {}
         }
     }
     for &output in &plan.outputs {
@@ -76,110 +239,5 @@ pub(crate) fn read_by(kernel: &Kernel, arguments: &[ValueId]) -> Vec<ValueId> {
         .collect()
 }
 
-/// Whether nothing reads what the instruction `at` writes to a tensor by the name of another tensor at
-/// its place. Before each time that such a tensor is read, something must have been written there,
-/// and not on the other side of that instruction. Only for methods without jumps.
-pub(crate) fn is_alone(
-    plan: &MethodPlan,
-    accesses: &[TensorAccess],
-    id: TensorId,
-    at: usize,
-) -> bool {
-    let tensor = |id: TensorId| &plan.tensors[id.0 as usize];
-    let place = tensor(id);
-    // When tensors that share memory with it were last written.
-    let mut written: HashMap<TensorId, usize> = HashMap::new();
-    for access in accesses {
-        let other = access.tensor;
-        if other == id || !overlap(place, tensor(other)) {
-            continue;
-        }
-        if access.writes {
-            written.insert(other, access.step);
-            continue;
-        }
-        let is_between = |before: usize| before > at || access.step <= at;
-        if written
-            .get(&other)
-            .is_some_and(|&before| is_between(before))
-        {
-            continue;
-        }
-        // It may be read as what was written there by yet another name, over all that is shared.
-        let read = tensor(other);
-        let start = read.offset.max(place.offset);
-        let end = (read.offset + read.capacity).min(place.offset + place.capacity);
-        let covers = |(by, &before): (&TensorId, &usize)| {
-            let by = tensor(*by);
-            by.dynamism == ShapeDynamism::Static
-                && by.offset <= start
-                && end <= by.offset + by.capacity
-                && is_between(before)
-        };
-        if !written.iter().any(covers) {
-            return false;
-        }
-    }
-    true
-}
-
-/// Whether two tensors share memory where they are planned.
-pub(crate) fn overlap(a: &PlannedTensor, b: &PlannedTensor) -> bool {
-    a.storage == b.storage
-        && a.offset < b.offset.saturating_add(b.capacity)
-        && b.offset < a.offset.saturating_add(a.capacity)
-}
-
-/// For each instruction, its outputs that nothing reads, as bits by position. Of kernels that write
-/// one tensor there are none: what would they run for?
-pub(crate) fn unread(plan: &MethodPlan, kernels: &[Kernel]) -> Vec<u64> {
-    let mut unread = vec![0; plan.steps.len()];
-    let jumps = |step: &Step| matches!(step, Step::JumpIfFalse { .. });
-    let writes_more = |step: &Step| match step {
-        Step::Kernel { operator, .. } => {
-            let parameters = kernels[*operator as usize].signature().parameters().iter();
-            parameters.filter(|parameter| parameter.written).count() > 1
-        }
-        _ => false,
-    };
-    if !plan.steps.iter().any(writes_more) || plan.steps.iter().any(jumps) {
-        return unread;
-    }
-    let accesses = accesses(plan, kernels);
-    let reads = accesses.iter().filter(|access| !access.writes);
-    let read: HashSet<TensorId> = reads.map(|access| access.tensor).collect();
-    for (index, step) in plan.steps.iter().enumerate() {
-        let Step::Kernel {
-            operator,
-            arguments,
-        } = step
-        else {
-            continue;
-        };
-        if !writes_more(step) {
-            continue;
-        }
-        let arguments = plan.arguments(*arguments);
-        for &position in kernels[*operator as usize].signature().writes() {
-            let value = arguments.get(usize::from(position));
-            let Some(PlannedValue::Tensor(id)) = value.map(|value| &plan.values[value.index()])
-            else {
-                continue;
-            };
-            let storage = plan.tensors[id.0 as usize].storage;
-            // What is in a buffer is read by the next call, or another method.
-            let is_temporary = matches!(
-                plan.storages[storage.0 as usize],
-                PlannedStorage::Arena { device, .. } if device == DeviceId::default()
-            );
-            if position < 64
-                && is_temporary
-                && !read.contains(id)
-                && is_alone(plan, &accesses, *id, index)
-            {
-                unread[index] |= 1 << position;
-            }
-        }
-    }
-    unread
-}
+#[cfg(test)]
+mod tests;

@@ -5,9 +5,11 @@ use std::collections::HashSet;
 use thalweg_core::ValueId;
 use thalweg_core::engine::{Disjoint, TensorId};
 
+use super::region::Region;
 use crate::plan::{MethodPlan, PlannedStorage, PlannedTensor, PlannedValue, Step};
 
 /// The tensors and values of a plan that may not be where, or what, the plan says.
+#[derive(Default)]
 pub(crate) struct Moving {
     /// Tensors that become views of others.
     tensors: HashSet<TensorId>,
@@ -39,13 +41,13 @@ impl Moving {
         Self { tensors, values }
     }
 
-    /// Whether a tensor may become a view of another.
+    /// Returns true if a tensor may become a view of another.
     pub(crate) fn may_move(&self, id: TensorId) -> bool {
         self.tensors.contains(&id)
     }
 
-    /// Whether no argument that is written shares memory with another. `reads` is how many of
-    /// them, from the start, can be read.
+    /// The proof that no argument that is written shares memory with another. The first `reads` of them
+    /// can be read.
     pub(crate) fn apart(
         &self,
         plan: &MethodPlan,
@@ -119,14 +121,10 @@ fn separate(plan: &MethodPlan, a: &PlannedTensor, b: &PlannedTensor) -> bool {
     if std::ptr::eq(a, b) {
         return false;
     }
-    if a.storage != b.storage {
-        return true;
-    }
     // What is not planned can have any size.
     let planned = !matches!(
         plan.storages[a.storage.0 as usize],
         PlannedStorage::Unplanned
     );
-    let ends_before = |a: &PlannedTensor, b: &PlannedTensor| a.offset + a.capacity <= b.offset;
-    planned && (ends_before(a, b) || ends_before(b, a))
+    a.storage != b.storage || (planned && !Region::of(a).overlaps(&Region::of(b)))
 }

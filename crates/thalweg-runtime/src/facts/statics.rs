@@ -1,64 +1,37 @@
 //! The arguments of instructions as far as they are the same in every call.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashSet;
 
 use thalweg_core::engine::{StaticArgument, TensorId};
-use thalweg_core::{Kernel, Scalar, Shape, StaticArguments, TensorView, ValueId};
+use thalweg_core::{Scalar, Shape, StaticArguments, TensorView, ValueId};
 use thalweg_format::ShapeDynamism;
 
-use super::views::views;
-use super::written::{Written, fixed_lists};
-use crate::plan::{MethodPlan, PlannedStorage, PlannedTensor, PlannedValue, Step};
+use super::Facts;
+use crate::plan::{MethodPlan, PlannedStorage, PlannedTensor, PlannedValue};
 
-/// What is the same in every call of a plan.
-pub(crate) struct Statics<'a> {
-    plan: &'a MethodPlan,
-    written: &'a HashSet<ValueId>,
-    /// Values that are other tensors, or elsewhere, at another time.
-    moving: HashSet<ValueId>,
-    lists: HashMap<ValueId, Arc<[i64]>>,
-}
-
-impl<'a> Statics<'a> {
-    pub(crate) fn new(plan: &'a MethodPlan, kernels: &[Kernel], written: &'a Written) -> Self {
-        Self {
-            plan,
-            written: &written.values,
-            moving: moving(plan, kernels),
-            lists: fixed_lists(plan, written),
-        }
-    }
-
-    /// True if a value is what the plan says, and where, in every call.
+impl Facts {
+    /// Returns true if a value is what the plan says, and where, in every call.
     pub(crate) fn is_fixed(&self, value: ValueId) -> bool {
-        !self.moving.contains(&value) && !self.written.contains(&value)
+        !self.replaced().contains(&value) && !self.written().values.contains(&value)
     }
 
     /// The static part of a value. `bytes` is all of its storage, if that is a constant.
-    pub(crate) fn of<'b>(&'b self, value: ValueId, bytes: Option<&'b [u8]>) -> StaticArgument<'b> {
-        if self.moving.contains(&value) {
+    pub(crate) fn static_argument<'b>(
+        &'b self,
+        value: ValueId,
+        bytes: Option<&'b [u8]>,
+    ) -> StaticArgument<'b> {
+        if self.replaced().contains(&value) {
             return StaticArgument::Dynamic;
         }
-        let planned = &self.plan.values[value.index()];
+        let planned = &self.plan().values[value.index()];
         if let PlannedValue::Tensor(id) = planned {
-            let tensor = &self.plan.tensors[id.0 as usize];
+            let tensor = &self.plan().tensors[id.0 as usize];
             let Some(shape) = static_shape(tensor) else {
                 return StaticArgument::Dynamic;
             };
-            let end = tensor.offset.saturating_add(tensor.spec.capacity);
             let bytes = bytes.filter(|_| self.is_fixed(value));
-            let view = bytes
-                .and_then(|bytes| bytes.get(tensor.offset..end))
-                .and_then(|bytes| {
-                    let Shape {
-                        dtype,
-                        sizes,
-                        dim_order,
-                    } = shape;
-                    TensorView::with_dim_order(dtype, sizes, dim_order, bytes).ok()
-                });
-            return match view {
+            return match bytes.and_then(|bytes| constant_view(tensor, shape, bytes)) {
                 Some(view) => StaticArgument::Constant(shape, Some(view)),
                 None => StaticArgument::Tensor(shape),
             };
@@ -68,13 +41,24 @@ impl<'a> Statics<'a> {
         }
         match planned {
             PlannedValue::Scalar(value) => scalar(*value),
-            PlannedValue::IntList(_) => match self.lists.get(&value) {
+            PlannedValue::IntList(_) => match self.fixed_lists().get(&value) {
                 Some(list) => StaticArgument::Ints(list.clone()),
                 None => StaticArgument::Dynamic,
             },
             _ => StaticArgument::Dynamic,
         }
     }
+}
+
+/// A constant tensor, in all bytes of its storage.
+fn constant_view<'b>(
+    tensor: &PlannedTensor,
+    shape: Shape<'b>,
+    bytes: &'b [u8],
+) -> Option<TensorView<'b>> {
+    let end = tensor.offset.saturating_add(tensor.spec.capacity);
+    let bytes = bytes.get(tensor.offset..end)?;
+    TensorView::with_dim_order(shape.dtype, shape.sizes, shape.dim_order, bytes).ok()
 }
 
 /// The types and shapes of an instruction's arguments, wherever its tensors lie. Numbers are static
@@ -122,13 +106,4 @@ fn static_shape(tensor: &PlannedTensor) -> Option<Shape<'_>> {
         sizes: &spec.sizes,
         dim_order: &spec.dim_order,
     })
-}
-
-/// The values that are other tensors, or elsewhere, at another time.
-fn moving(plan: &MethodPlan, kernels: &[Kernel]) -> HashSet<ValueId> {
-    let moved = plan.steps.iter().filter_map(|step| match step {
-        Step::Move { to, .. } => Some(*to),
-        _ => None,
-    });
-    moved.chain(views(plan, kernels)).collect()
 }

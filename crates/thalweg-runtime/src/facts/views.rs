@@ -17,7 +17,7 @@ pub(crate) fn device_of(plan: &MethodPlan, value: ValueId) -> Option<DeviceId> {
 }
 
 /// The values that instructions make views of others.
-pub(crate) fn views(plan: &MethodPlan, kernels: &[Kernel]) -> Vec<ValueId> {
+pub(super) fn views(plan: &MethodPlan, kernels: &[Kernel]) -> Vec<ValueId> {
     let view = |step: &Step| match step {
         Step::Kernel {
             operator,

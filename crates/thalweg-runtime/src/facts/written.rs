@@ -1,4 +1,4 @@
-//! What the instructions of a method may change.
+//! The values that the instructions of a method may change.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use thalweg_core::{Kernel, ValueId};
 
 use crate::plan::{InputKind, MethodPlan, PlannedInput, PlannedStorage, PlannedValue, Step};
 
-/// What instructions may change.
+/// The values that instructions may change.
 pub(crate) struct Written {
     /// Values that change: tensors that are written, and numbers that are returned or passed.
     pub(crate) values: HashSet<ValueId>,
@@ -17,7 +17,7 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    pub(crate) fn find(plan: &MethodPlan, kernels: &[Kernel]) -> Self {
+    pub(super) fn find(plan: &MethodPlan, kernels: &[Kernel]) -> Self {
         let mut written = Self {
             values: HashSet::new(),
             shares: HashMap::new(),
@@ -48,8 +48,8 @@ impl Written {
                 Step::Delegate { .. }
                 | Step::JumpIfFalse { .. }
                 | Step::Free { .. }
-                | Step::Known { .. }
-                | Step::Absorbed { .. } => {}
+                | Step::Folded { .. }
+                | Step::Fused { .. } => {}
             }
         }
         // An integer that a delegate returns, that is moved, or that the caller passes, is not
@@ -87,7 +87,7 @@ impl Written {
         self.shares.get(&value).into_iter().flatten().copied()
     }
 
-    /// Whether a value, or one that may share its memory, is written.
+    /// Returns true if a value, or one that may share its memory, is written.
     pub(crate) fn reaches(&self, from: ValueId) -> bool {
         let mut seen = HashSet::from([from]);
         let mut open = vec![from];
@@ -106,7 +106,7 @@ impl Written {
 }
 
 /// The lists of integers of which none changes. They are looked up once; others at every use.
-pub(crate) fn fixed_lists(plan: &MethodPlan, written: &Written) -> HashMap<ValueId, Arc<[i64]>> {
+pub(super) fn fixed_lists(plan: &MethodPlan, written: &Written) -> HashMap<ValueId, Arc<[i64]>> {
     let fixed = |id: &ValueId| match &plan.values[id.index()] {
         PlannedValue::Scalar(Some(value)) if !written.values.contains(id) => Some(value.to_i64()),
         _ => None,

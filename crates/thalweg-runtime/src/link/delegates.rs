@@ -2,12 +2,13 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use thalweg_core::engine::Category;
 use thalweg_core::{
-    BackendOptions, DelegateSpec, Error, LoadedDelegate, Result, SharedBytes, Tracer, bail,
+    BackendOptions, Call, Delegate, DelegateInstance, DelegateSpec, Error, LoadedDelegate, Result,
+    SharedBytes, StateBuffers, Subgraph, Tracer, bail,
 };
 
 use crate::data::ProgramData;
@@ -25,49 +26,7 @@ pub(super) fn load_delegates(
     options: &BackendOptions,
     tracer: Tracer<'_>,
 ) -> Result<Vec<LoadedDelegate>> {
-    let load = |index: usize| {
-        let delegate = &plan.delegates[index];
-        let span = tracer.begin(Category::Load, "load a delegate");
-        if tracer.is_on() {
-            span.note("delegate", index);
-            span.note("backend", delegate.backend.clone());
-            span.note("payload bytes", delegate.payload.len());
-        }
-        let Some(backend) = runtime.backend(&delegate.backend) else {
-            bail!(Missing, "there is no backend {}", delegate.backend);
-        };
-        let Some(payload) = SharedBytes::new(data.program(), delegate.payload.clone()) else {
-            bail!(Internal, "the payload does not lie in the program");
-        };
-        let spec = DelegateSpec {
-            method: &plan.name,
-            index,
-            backend: &delegate.backend,
-            payload: &payload,
-            compile_specs: &delegate.compile_specs,
-            data,
-            options,
-            tracer,
-        };
-        let loaded = backend.load(&spec).inspect(|loaded| {
-            if let LoadedDelegate::Opaque(delegate) = loaded
-                && let Some(name) = delegate.name().filter(|_| tracer.is_on())
-            {
-                span.note("name", name.to_string());
-            }
-        });
-        loaded.map_err(|error| {
-            if tracer.is_on() {
-                span.note("error", error.to_string());
-            }
-            let message = format!(
-                "delegate {index} ({}): {}",
-                delegate.backend,
-                error.message()
-            );
-            Error::new(error.kind(), message).with_source(error)
-        })
-    };
+    let load = |index| load_delegate(plan, index, runtime, data, options, tracer);
     let count = plan.delegates.len();
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.min(count).min(MAX_LOADERS);
@@ -120,6 +79,85 @@ pub(super) fn load_delegates(
     });
     loaded.sort_by_key(|(index, _)| *index);
     loaded.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Loads the delegate with an index.
+fn load_delegate(
+    plan: &MethodPlan,
+    index: usize,
+    runtime: &Runtime,
+    data: &ProgramData,
+    options: &BackendOptions,
+    tracer: Tracer<'_>,
+) -> Result<LoadedDelegate> {
+    let delegate = &plan.delegates[index];
+    let span = tracer.begin(Category::Load, "load a delegate");
+    if tracer.is_on() {
+        span.note("delegate", index);
+        span.note("backend", delegate.backend.clone());
+        span.note("payload bytes", delegate.payload.len());
+    }
+    let Some(backend) = runtime.backend(&delegate.backend) else {
+        bail!(Missing, "there is no backend {}", delegate.backend);
+    };
+    let Some(payload) = SharedBytes::new(data.program(), delegate.payload.clone()) else {
+        bail!(Internal, "the payload does not lie in the program");
+    };
+    let spec = DelegateSpec {
+        method: &plan.name,
+        index,
+        backend: &delegate.backend,
+        payload: &payload,
+        compile_specs: &delegate.compile_specs,
+        data,
+        options,
+        tracer,
+    };
+    let loaded = backend.load(&spec).inspect(|loaded| {
+        if let LoadedDelegate::Opaque(delegate) = loaded
+            && let Some(name) = delegate.name().filter(|_| tracer.is_on())
+        {
+            span.note("name", name.to_string());
+        }
+    });
+    loaded.map_err(|error| {
+        if tracer.is_on() {
+            span.note("error", error.to_string());
+        }
+        let message = format!(
+            "delegate {index} ({}): {}",
+            delegate.backend,
+            error.message()
+        );
+        Error::new(error.kind(), message).with_source(error)
+    })
+}
+
+/// The delegates by index, and those that are graphs. In the place of a graph is a delegate that
+/// nothing calls, so that all keep their indices.
+pub(super) fn separate_graphs(
+    loaded: Vec<LoadedDelegate>,
+) -> (Vec<Arc<dyn Delegate>>, Vec<Option<Subgraph>>) {
+    let separate = |delegate| match delegate {
+        LoadedDelegate::Opaque(delegate) => (delegate, None),
+        LoadedDelegate::Graph(graph) => (Arc::new(Inlined) as Arc<dyn Delegate>, Some(graph)),
+    };
+    loaded.into_iter().map(separate).unzip()
+}
+
+/// A delegate whose graph is a part of the method.
+struct Inlined;
+
+impl Delegate for Inlined {
+    fn instance(&self, _: &dyn StateBuffers) -> Result<Box<dyn DelegateInstance>> {
+        Ok(Box::new(Self))
+    }
+}
+
+impl DelegateInstance for Inlined {
+    fn execute(&mut self, _: &mut Call<'_>) -> Result<()> {
+        bail!(Internal, "a delegate is called whose graph was inlined")
+    }
 }
 
 /// Threads that load. None of them goes while another one still does: on its way out, a thread gives back

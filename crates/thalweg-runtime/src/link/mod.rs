@@ -3,51 +3,46 @@
 //! This happens once per method and program, when the first instance is made; all instances share
 //! the result.
 
-mod check;
 mod delegates;
 mod report;
-mod storages;
 
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use thalweg_core::engine::{Block, Category, Slot, StorageId, TensorId};
+use thalweg_core::engine::{Category, Slot, StorageId, TensorId};
 use thalweg_core::{
-    Delegate, Device, Kernel, LoadedDelegate, Prepacked, Result, SharedBytes, Tracer, ValueId,
-    bail, ensure,
+    Delegate, Device, Kernel, Prepacked, Result, SharedBytes, Tracer, ValueId, ensure,
 };
 
-use self::delegates::load_delegates;
-use self::storages::storages;
+use self::delegates::{load_delegates, separate_graphs};
 use crate::data::ProgramData;
-use crate::facts::{Moving, Written, fixed_lists, unread, views};
+use crate::facts::{Facts, Moving, Written};
 use crate::missing::Missing;
 use crate::options::LoadOptions;
-use crate::passes::execution::executions;
-use crate::passes::fusion::Absorption;
-use crate::passes::{channels_last, constant_folding, prepack, residency};
+use crate::passes::{Lowering, Resources, check_arguments, passes};
 use crate::plan::{MethodPlan, PlannedStorage, PlannedValue, Step};
 use crate::profile::{Outline, Profile, Profiled};
 use crate::runtime::Runtime;
-use crate::schedule::{Execution, PlacedStorage, Places};
+use crate::schedule::{Execution, Places};
 use crate::sources::Sources;
 use crate::trace::InstructionNames;
 
+pub(crate) use crate::storages::LinkedStorage;
 pub use report::{PersistentBufferInfo, Schedule, ScheduledStep, StepExecution, TransferDirection};
 
 /// A method that is ready to be instantiated.
 pub(crate) struct LinkedMethod {
     pub(crate) plan: Arc<MethodPlan>,
     /// By index of the plan's operators.
-    pub(crate) kernels: Vec<Kernel>,
+    pub(crate) kernels: Arc<[Kernel]>,
     /// By index of the plan's delegates.
     pub(crate) delegates: Vec<Arc<dyn Delegate>>,
-    /// How many tensors have their channels last, though the program plans them first.
+    /// The number of tensors that have their channels last, though the program plans them first.
     pub(crate) reordered: usize,
-    /// What there is to pin in the program.
+    /// The methods and delegates of the program, whose profiles can be pinned.
     pub(crate) outline: Arc<Outline>,
-    /// What there is to pin here.
+    /// The delegates of the method, whose profiles can be pinned.
     pub(crate) profiled: Profiled,
     /// By index of the plan's delegates, the profile for calls that say nothing else.
     pub(crate) profiles: Vec<Option<usize>>,
@@ -59,68 +54,30 @@ pub(crate) struct LinkedMethod {
     pub(crate) lends: Vec<Option<StorageId>>,
     /// Tensors that may become views of others, and values that may become others.
     pub(crate) moving: Moving,
-    /// How each instruction runs.
+    /// By instruction, how it runs.
     pub(crate) executions: Vec<Execution>,
-    /// For each instruction, what its kernel has prepared.
+    /// By instruction, its prepacked arguments.
     pub(crate) prepacked: Vec<Option<Prepacked>>,
     /// For each instruction, the outputs that nothing reads, as bits.
     pub(crate) unused: Vec<u64>,
-    /// For each instruction, whether it only copies an output to the host.
+    /// By instruction, true if it only copies an output to the host.
     pub(crate) output_copies: Vec<bool>,
-    /// Where tensors on devices lie, where that is not as planned.
+    /// The locations of tensors on devices, where they are not as planned.
     pub(crate) places: Places,
     /// The devices that the method has memory on.
     pub(crate) devices: Vec<Arc<dyn Device>>,
-    /// Whether instances have named buffers, which others may share.
+    /// True if instances have named buffers, which others may share.
     pub(crate) has_state: bool,
-    /// The named buffers that the host uses, and whether it may write to them.
+    /// The named buffers that the host uses, with true for those that it may write.
     pub(crate) states_on_host: Vec<(StorageId, bool)>,
-    /// What tensors of arenas start with.
+    /// The initial values of tensors in arenas.
     pub(crate) initial: Vec<(TensorId, SharedBytes)>,
-    /// What instructions are called in traces, once there was one.
+    /// The names of instructions in traces, once there was one.
     names: OnceLock<Arc<InstructionNames>>,
 }
 
-/// Where an instance's piece of memory comes from.
-pub(crate) enum LinkedStorage {
-    /// Memory of the host; `device` is the index of the device that copies from it or to it, if
-    /// one does.
-    Arena {
-        bytes: usize,
-        device: Option<usize>,
-    },
-    /// Memory of the device with this index.
-    DeviceArena {
-        bytes: usize,
-        device: usize,
-    },
-    Constant(SharedBytes),
-    /// A constant that could not be used where it lies in the file.
-    Copied(Arc<Block>),
-    State {
-        name: Arc<str>,
-        bytes: usize,
-        initial: Option<SharedBytes>,
-    },
-    Caller,
-    Growing,
-    /// What no program plans.
-    Placed(PlacedStorage),
-}
-
-impl LinkedStorage {
-    /// The bytes, if it is a constant.
-    pub(crate) fn constant(&self) -> Option<&[u8]> {
-        match self {
-            Self::Constant(bytes) => Some(bytes),
-            Self::Copied(block) => Some(block.bytes()),
-            _ => None,
-        }
-    }
-}
-
 impl LinkedMethod {
-    /// Links a plan: finds what it needs, runs the passes, and loads its delegates.
+    /// Links a plan: finds what it needs, loads its delegates, and runs the passes.
     ///
     /// # Errors
     /// Names everything that is missing at once.
@@ -136,110 +93,66 @@ impl LinkedMethod {
         if !missing.is_empty() {
             return Err(missing.into_error());
         }
-        ensure!(
-            plan.arena_bytes() <= options.memory_limit,
-            OutOfMemory,
-            "the plan asks for {} bytes of memory, and the limit is {}",
-            plan.arena_bytes(),
-            options.memory_limit
-        );
-        let kernels = kernels(plan, runtime);
-        check::check_arguments(plan, &kernels)?;
+        check_memory(plan, options)?;
+        let facts = Facts::new(plan.clone(), kernels(plan, runtime));
+        check_arguments(&facts)?;
         let span = tracer.begin(Category::Load, "find devices");
         let devices = devices(plan, runtime)?;
         drop(span);
         let sources = Sources::find(plan, data)?;
-        let known;
-        let plan = if options.optimizations.constant_folding {
-            let room = options.memory_limit - plan.arena_bytes();
-            known = constant_folding::compute(plan, &kernels, &sources, runtime.threads(), room)?;
-            &known
-        } else {
-            plan
-        };
-        let (plan, reordered) = if options.optimizations.channels_last {
-            channels_last::chosen(plan, &kernels)
-        } else {
-            (plan.clone(), 0)
-        };
-        let plan = &plan;
-        let fusion = if options.optimizations.fusion {
-            let room = options.memory_limit.saturating_sub(plan.arena_bytes());
-            Absorption::find(plan, &kernels, &sources, room)?
-        } else {
-            Absorption::none(plan)
-        };
-        let plan = &fusion.plan;
-        let written = Written::find(plan, &kernels);
-        let moving = Moving::new(plan, views(plan, &kernels));
-        let lends = written.lends(plan);
-        let mut executions = executions(plan, &kernels, &moving, &devices);
         let span = tracer.begin(Category::Load, "load delegates");
-        let delegates = load_delegates(plan, runtime, data, &options.backend_options, tracer)?;
-        let delegates = opaque(delegates)?;
+        let loaded = load_delegates(plan, runtime, data, &options.backend_options, tracer)?;
+        let (delegates, graphs) = separate_graphs(loaded);
         drop(span);
         let (profiled, profiles) = profiles(plan, &delegates, &options.profile)?;
-        let span = tracer.begin(Category::Load, "plan copies");
-        let places = if options.optimizations.residency {
-            let aliases: Vec<Vec<(usize, usize)>> = delegates
-                .iter()
-                .map(|delegate| delegate.aliases())
-                .collect();
-            let search = residency::Search {
-                plan,
-                kernels: &kernels,
-                devices: &devices,
-                changing: &written.values,
-                aliases: &aliases,
-            };
-            residency::without_needless_copies(&search, &mut executions)
-        } else {
-            Places::default()
+        let resources = Resources {
+            sources: &sources,
+            devices: &devices,
+            delegates: &delegates,
+            graphs: &graphs,
+            registry: runtime.kernels(),
+            threads: runtime.threads(),
+            memory_limit: options.memory_limit,
+            tracer,
         };
-        let storages = storages(plan, &sources, &lends, &executions, &devices, &places)?;
-        drop(span);
+        let mut lowering = Lowering::new(facts, resources);
+        for pass in passes(options.optimizations) {
+            let facts = lowering.facts();
+            pass.run(&facts, &mut lowering)?;
+        }
+        let facts = lowering.facts();
+        let plan = facts.plan();
         Ok(Self {
-            names: OnceLock::new(),
-            prepacked: {
-                let constants = |id: StorageId| storages[id.0 as usize].constant();
-                prepack::prepack(plan, &kernels, constants, &written, &fusion.prepared)?
-            },
-            unused: unread(plan, &kernels),
-            fixed_lists: fixed_lists(plan, &written),
-            moving,
-            has_state: plan
-                .storages
-                .iter()
-                .any(|storage| matches!(storage, PlannedStorage::State { .. }))
-                || delegates.iter().any(|delegate| delegate.has_state()),
-            storages,
-            states_on_host: states_on_host(plan, &places, &written),
-            output_copies: {
-                let mut copies = vec![false; executions.len()];
-                places.output_copies().for_each(|step| copies[step] = true);
-                copies
-            },
-            executions,
-            devices,
-            places,
-            initial: sources.initial(plan)?,
-            delegates,
-            reordered,
+            plan: plan.clone(),
+            kernels: facts.kernels().clone(),
+            reordered: lowering.reordered,
             outline: outline.clone(),
             profiled,
             profiles,
-            plan: plan.clone(),
-            kernels,
-            lends,
+            fixed_lists: facts.fixed_lists().clone(),
+            has_state: has_state(plan, &delegates),
+            states_on_host: states_on_host(plan, &lowering.places, facts.written()),
+            output_copies: output_copies(&lowering),
+            initial: sources.initial(plan)?,
+            names: OnceLock::new(),
+            storages: lowering.storages,
+            lends: lowering.lends,
+            moving: lowering.moving,
+            executions: lowering.executions,
+            prepacked: lowering.prepacked,
+            unused: lowering.unread,
+            places: lowering.places,
+            devices,
+            delegates,
         })
     }
 
-    /// What instructions are called in traces.
+    /// The names of instructions in traces.
     pub(crate) fn names(&self) -> &Arc<InstructionNames> {
         self.names.get_or_init(|| Arc::new(report::names(self)))
     }
 
-    /// What each value is at the start.
+    /// The initial values.
     pub(crate) fn slots(&self) -> Vec<Slot> {
         let slot = |(index, value): (usize, &PlannedValue)| match value {
             PlannedValue::Scalar(value) => Slot::Scalar(Cell::new(*value)),
@@ -257,21 +170,24 @@ impl LinkedMethod {
     }
 }
 
+/// Checks that a plan does not ask for more memory of the host than its caller allows.
+fn check_memory(plan: &MethodPlan, options: &LoadOptions) -> Result<()> {
+    ensure!(
+        plan.arena_bytes() <= options.memory_limit,
+        OutOfMemory,
+        "the plan asks for {} bytes of memory, and the limit is {}",
+        plan.arena_bytes(),
+        options.memory_limit
+    );
+    Ok(())
+}
+
 /// The kernels of a plan's operators, which are all there.
-fn kernels(plan: &MethodPlan, runtime: &Runtime) -> Vec<Kernel> {
+fn kernels(plan: &MethodPlan, runtime: &Runtime) -> Arc<[Kernel]> {
     let operators = plan.operators.iter();
     operators
         .filter_map(|operator| runtime.kernels().get(operator).cloned())
         .collect()
-}
-
-/// The delegates, which have to be opaque ones.
-fn opaque(delegates: Vec<LoadedDelegate>) -> Result<Vec<Arc<dyn Delegate>>> {
-    let opaque = |delegate| match delegate {
-        LoadedDelegate::Opaque(delegate) => Ok(delegate),
-        LoadedDelegate::Graph(_) => bail!(Unsupported, "a delegate is a graph"),
-    };
-    delegates.into_iter().map(opaque).collect()
 }
 
 /// The devices that a plan has memory on.
@@ -286,7 +202,7 @@ fn devices(plan: &MethodPlan, runtime: &Runtime) -> Result<Vec<Arc<dyn Device>>>
     Ok(devices)
 }
 
-/// What there is to pin, and what is pinned for all calls.
+/// The delegates whose profiles can be pinned, and the profiles that are pinned for all calls.
 fn profiles(
     plan: &MethodPlan,
     delegates: &[Arc<dyn Delegate>],
@@ -310,8 +226,22 @@ fn profiles(
     Ok((profiled, profiles))
 }
 
-/// The named buffers that are used where they are planned, on the host, and whether an instruction
-/// may write to them.
+/// Returns true if instances have named buffers, which others may share.
+fn has_state(plan: &MethodPlan, delegates: &[Arc<dyn Delegate>]) -> bool {
+    let is_state = |storage: &PlannedStorage| matches!(storage, PlannedStorage::State { .. });
+    plan.storages.iter().any(is_state) || delegates.iter().any(|delegate| delegate.has_state())
+}
+
+/// For each instruction, true if it only copies an output to the host.
+fn output_copies(lowering: &Lowering<'_>) -> Vec<bool> {
+    let mut copies = vec![false; lowering.executions.len()];
+    let steps = lowering.places.output_copies();
+    steps.for_each(|step| copies[step] = true);
+    copies
+}
+
+/// The named buffers that are used where they are planned, on the host, with true for those that an
+/// instruction may write.
 fn states_on_host(plan: &MethodPlan, places: &Places, written: &Written) -> Vec<(StorageId, bool)> {
     let mut states = Vec::new();
     for (index, storage) in plan.storages.iter().enumerate() {

@@ -30,6 +30,9 @@ pub struct Schedule {
 pub struct ScheduledStep {
     /// Its operator or delegate.
     pub name: String,
+    /// Its index among the program's instructions. The nodes of a delegate that is a graph have that of
+    /// the instruction which calls the delegate.
+    pub instruction: usize,
     /// How it runs.
     pub execution: StepExecution,
     /// The persistent buffers that are copied before it, where they are not valid already, by their
@@ -124,8 +127,8 @@ impl LinkedMethod {
         };
         let how = |index: usize, step: &Step| match (step, self.executions[index]) {
             (Step::Delegate { .. }, _) => StepExecution::Delegate,
-            (Step::Known { .. }, _) => StepExecution::Folded,
-            (Step::Absorbed { .. }, _) => StepExecution::Fused,
+            (Step::Folded { .. }, _) => StepExecution::Folded,
+            (Step::Fused { .. }, _) => StepExecution::Fused,
             (Step::Kernel { .. }, Execution::Upload(device)) => StepExecution::ToDevice(id(device)),
             (Step::Kernel { .. }, Execution::UploadInput { device, input }) => {
                 StepExecution::InputToDevice(id(device), input)
@@ -163,6 +166,7 @@ impl LinkedMethod {
             steps: steps
                 .map(|(index, step)| ScheduledStep {
                     name: self.plan.step_name(index),
+                    instruction: self.plan.instruction(index),
                     execution: how(index, step),
                     transfers: transfers(index).collect(),
                 })
@@ -208,8 +212,8 @@ impl LinkedMethod {
 /// The names of a method's instructions in traces.
 pub(super) fn names(linked: &LinkedMethod) -> InstructionNames {
     let plan = &linked.plan;
-    let steps = plan.steps.iter().zip(linked.schedule().steps);
-    let steps = steps.map(|(step, scheduled)| {
+    let steps = plan.steps.iter().zip(linked.schedule().steps).enumerate();
+    let steps = steps.map(|(index, (step, scheduled))| {
         let delegate = match step {
             Step::Delegate { delegate, .. } => Some(*delegate as usize),
             _ => None,
@@ -219,6 +223,12 @@ pub(super) fn names(linked: &LinkedMethod) -> InstructionNames {
             name: own.map_or(scheduled.name, String::from),
             how: scheduled.execution.to_string(),
             delegate: delegate.map(|index| (index, plan.delegates[index].backend.clone())),
+            instruction: scheduled.instruction,
+            node: plan.node(index).map(|node| {
+                let delegate = node.delegate as usize;
+                let backend = plan.delegates[delegate].backend.clone();
+                (node.describe(), delegate, backend)
+            }),
         }
     });
     InstructionNames::new(&plan.name, steps.collect())

@@ -185,8 +185,7 @@ impl Instance {
                     DelegateStep::Capture => delegate.submit(stream, true),
                     DelegateStep::Submitted => delegate.submitted(stream),
                 };
-                let name = || linked.plan.step_name(instruction);
-                done.map_err(|error| error.at_instruction(instruction, &name()))
+                done.map_err(|error| linked.plan.at_step(error, instruction))
             })?;
         }
         Ok(())

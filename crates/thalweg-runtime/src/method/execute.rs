@@ -71,7 +71,7 @@ impl Instance {
             left = rest;
             let index = next;
             let result = run_step(self, linked, index, step, run);
-            next = result.map_err(|error| error.at_instruction(index, &plan.step_name(index)))?;
+            next = result.map_err(|error| plan.at_step(error, index))?;
         }
         Ok(())
     }
@@ -129,7 +129,7 @@ impl Instance {
             }
             // Upstream gives the memory back to an allocator. Here it stays with the tensor,
             // for the next call will need it again.
-            Step::Free { .. } | Step::Known { .. } | Step::Absorbed { .. } => Ok(index + 1),
+            Step::Free { .. } | Step::Folded { .. } | Step::Fused { .. } => Ok(index + 1),
         }
     }
 

@@ -1,74 +1,76 @@
-//! Which intermediate tensors have their channels last in memory, though the program plans them first.
+//! Channels-last layout of intermediate tensors that the program plans with channels first.
 //!
-//! Convolutions are faster so, and most programs are exported with channels first. Nobody can tell in
-//! which order a tensor lies if only operators look at it that work in any order and say so
-//! ([`Kernel::with_order`]). An operator on single elements wants all of its tensors in one order, so
-//! tensors are taken in groups: those that such operators connect. A group changes if some operator
-//! wants it to, and none of it is tied to its planned order by something that stays as it is: an input,
-//! a constant.
+//! Convolutions are faster with channels last, and most programs are exported with channels first. The
+//! layout of a tensor does not matter if all operators that use it support several and say so
+//! ([`Kernel::with_layout`](thalweg_core::Kernel::with_layout)). An elementwise operator needs all of
+//! its tensors in one layout, so tensors change in groups: those that such operators connect. A group
+//! changes if some operator prefers it, and none of it is tied to its planned layout by something that
+//! stays as it is: an input, a constant.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use thalweg_core::engine::TensorId;
-use thalweg_core::{Kernel, Layout, ValueId, is_row_major};
+use thalweg_core::{Layout, Result, is_row_major};
 use thalweg_format::{Device as DeviceId, ShapeDynamism};
 
-use crate::facts::{TensorAccess, Written, accesses, is_alone, overlap, static_shapes};
+use super::{Lowering, Pass};
+use crate::facts::{Facts, TensorAccess, static_shapes};
 use crate::plan::{MethodPlan, PlannedStorage, PlannedTensor, Step};
 
-/// The plan with other orders, where that is better, and the number of tensors that have another one.
-pub(crate) fn chosen(plan: &Arc<MethodPlan>, kernels: &[Kernel]) -> (Arc<MethodPlan>, usize) {
-    let written = Written::find(plan, kernels);
-    let orders = orders(plan, kernels, &written.values);
-    let wishes = |order: &Option<Layout>| *order == Some(Layout::PrefersChannelsLast);
-    let jumps = |step: &Step| matches!(step, Step::JumpIfFalse { .. });
-    // Where a method jumps, it is not known what was written before what is read.
-    if !orders.iter().any(wishes) || plan.steps.iter().any(jumps) {
-        return (plan.clone(), 0);
-    }
-    let mut groups = Groups::new(plan, candidates(plan, kernels, &orders));
-    for (index, order) in orders.iter().enumerate() {
-        let tensors = tensors_of(plan, index);
-        match order {
-            None | Some(Layout::Any) => {}
-            Some(Layout::Elementwise) => groups.connect(plan, &tensors),
-            Some(Layout::PrefersChannelsLast) => {
-                for tensor in tensors {
-                    groups.wish(tensor);
+/// Gives tensors their channels last where that is better.
+pub(crate) struct ChannelsLast;
+
+impl Pass for ChannelsLast {
+    fn run(&self, facts: &Facts, lowering: &mut Lowering<'_>) -> Result<()> {
+        let plan = facts.plan();
+        let layouts = layouts(facts);
+        let prefers = |layout: &Option<Layout>| *layout == Some(Layout::PrefersChannelsLast);
+        if !layouts.iter().any(prefers) || facts.jumps() {
+            return Ok(());
+        }
+        let mut groups = Groups::new(plan, candidates(facts, &layouts));
+        for (index, layout) in layouts.iter().enumerate() {
+            let tensors = tensors_of(plan, index);
+            match layout {
+                None | Some(Layout::Any) => {}
+                Some(Layout::Elementwise) => groups.connect(plan, &tensors),
+                Some(Layout::PrefersChannelsLast) => {
+                    for tensor in tensors {
+                        groups.prefer(tensor);
+                    }
                 }
             }
         }
-    }
-    let mut changed = (**plan).clone();
-    let mut count = 0;
-    for index in 0..plan.tensors.len() {
-        if groups.changes(index) {
-            let tensor = &mut changed.tensors[index];
-            tensor.spec.dim_order = channels_last(tensor.sizes.len()).into();
-            count += 1;
+        let mut changed = (**plan).clone();
+        for index in 0..plan.tensors.len() {
+            if groups.changes(index) {
+                let tensor = &mut changed.tensors[index];
+                tensor.spec.dim_order = channels_last(tensor.sizes.len()).into();
+                lowering.reordered += 1;
+            }
         }
+        if lowering.reordered > 0 {
+            lowering.change(changed);
+        }
+        Ok(())
     }
-    (Arc::new(changed), count)
 }
 
-/// For each instruction, how its operator goes about orders.
-fn orders(
-    plan: &MethodPlan,
-    kernels: &[Kernel],
-    changing: &HashSet<ValueId>,
-) -> Vec<Option<Layout>> {
-    let order = |step: &Step| match step {
+/// For each instruction, the layouts that its operator supports.
+fn layouts(facts: &Facts) -> Vec<Option<Layout>> {
+    let plan = facts.plan();
+    let layout = |step: &Step| match step {
         Step::Kernel {
             operator,
             arguments,
         } => {
-            let call = static_shapes(plan, plan.arguments(*arguments), changing);
-            kernels[*operator as usize].layout(&call)
+            let arguments = plan.arguments(*arguments);
+            let call = static_shapes(plan, arguments, &facts.written().values);
+            facts.kernel(*operator).layout(&call)
         }
         _ => None,
     };
-    plan.steps.iter().map(order).collect()
+    plan.steps.iter().map(layout).collect()
 }
 
 /// The tensors among the arguments of an instruction.
@@ -81,17 +83,27 @@ fn tensors_of(plan: &MethodPlan, step: usize) -> Vec<TensorId> {
     tensors.collect()
 }
 
-/// For each tensor, whether its order could be another one: only operators that say how they go about
-/// orders look at it, and what they read of it is what they wrote to it.
-fn candidates(plan: &MethodPlan, kernels: &[Kernel], orders: &[Option<Layout>]) -> Vec<bool> {
-    let accesses = accesses(plan, kernels);
-    let mut by_tensor: Vec<Vec<&TensorAccess>> = vec![Vec::new(); plan.tensors.len()];
-    for access in &accesses {
-        by_tensor[access.tensor.0 as usize].push(access);
-    }
-    // Only the first argument and results of operators on more than single elements.
-    let mut elsewhere: HashSet<TensorId> = HashSet::new();
-    for (index, step) in plan.steps.iter().enumerate() {
+/// For each tensor, true if it could have another layout: only operators that say which ones they
+/// support use it, and what they read of it is what they wrote to it.
+fn candidates(facts: &Facts, layouts: &[Option<Layout>]) -> Vec<bool> {
+    let plan = facts.plan();
+    let planned_only = used_as_planned(facts, layouts);
+    let is_candidate = |(index, tensor): (usize, &PlannedTensor)| {
+        let id = TensorId(index as u32);
+        could_change(plan, tensor)
+            && !planned_only.contains(&id)
+            && !facts.accesses().is_input(id)
+            && is_between_supporting(facts, layouts, id)
+    };
+    plan.tensors.iter().enumerate().map(is_candidate).collect()
+}
+
+/// The tensors that operators, of whatever layouts, use as they are planned: all but their first
+/// arguments and results. Elementwise operators have none.
+fn used_as_planned(facts: &Facts, layouts: &[Option<Layout>]) -> HashSet<TensorId> {
+    let plan = facts.plan();
+    let mut used = HashSet::new();
+    for (step, layout) in plan.steps.iter().zip(layouts) {
         let Step::Kernel {
             operator,
             arguments,
@@ -99,62 +111,60 @@ fn candidates(plan: &MethodPlan, kernels: &[Kernel], orders: &[Option<Layout>]) 
         else {
             continue;
         };
-        if orders[index] == Some(Layout::Elementwise) {
+        if *layout == Some(Layout::Elementwise) {
             continue;
         }
         // Behind the parameters, what is written comes again as what is returned.
-        let parameters = kernels[*operator as usize].signature().parameters().iter();
+        let parameters = facts.kernel(*operator).signature().parameters().iter();
         let arguments = parameters.zip(plan.arguments(*arguments)).skip(1);
         for (_, &value) in arguments.filter(|(parameter, _)| !parameter.written) {
-            elsewhere.extend(plan.tensors_of(value));
+            used.extend(plan.tensors_of(value));
         }
     }
-    let is_candidate = |index: usize, tensor: &PlannedTensor| {
-        let id = TensorId(index as u32);
-        let storage = &plan.storages[tensor.storage.0 as usize];
-        let on_host = matches!(
-            storage,
-            PlannedStorage::Arena { device, .. } if *device == DeviceId::default()
-        );
-        let of_images = (3..=5).contains(&tensor.sizes.len())
-            && is_row_major(&tensor.sizes, &tensor.dim_order)
-            && tensor.dynamism == ShapeDynamism::Static
-            && tensor.initial.is_none();
-        let uses = &by_tensor[index];
-        let (Some(first), Some(last)) = (uses.first(), uses.last()) else {
-            return false;
-        };
-        // Inputs are written before all steps, and outputs read after them.
-        let inputs = plan.inputs.iter();
-        let mut inputs = inputs.flat_map(|input| plan.tensors_of(input.value));
-        on_host
-            && of_images
-            && !elsewhere.contains(&id)
-            && !inputs.any(|input| input == id)
-            && uses.iter().all(|access| {
-                let order = orders.get(access.step);
-                order.is_some_and(Option::is_some) && access.writes == (access.step == first.step)
-            })
-            && is_alone(plan, &accesses, id, first.step)
-            && !accesses.iter().any(|other| {
-                other.writes
-                    && other.tensor != id
-                    && (first.step..last.step).contains(&other.step)
-                    && overlap(tensor, &plan.tensors[other.tensor.0 as usize])
-            })
-    };
-    let tensors = plan.tensors.iter().enumerate();
-    tensors
-        .map(|(index, tensor)| is_candidate(index, tensor))
-        .collect()
+    used
 }
 
-/// Tensors that have to lie in one order, as trees: each knows another one of its group.
+/// Returns true if a tensor is an intermediate image with its channels first.
+fn could_change(plan: &MethodPlan, tensor: &PlannedTensor) -> bool {
+    let storage = &plan.storages[tensor.storage.0 as usize];
+    let on_host = matches!(
+        storage,
+        PlannedStorage::Arena { device, .. } if *device == DeviceId::default()
+    );
+    on_host
+        && (3..=5).contains(&tensor.sizes.len())
+        && is_row_major(&tensor.sizes, &tensor.dim_order)
+        && tensor.dynamism == ShapeDynamism::Static
+        && tensor.initial.is_none()
+}
+
+/// Returns true if one instruction writes a tensor and others read it, all of which say which layouts
+/// they support, and nothing uses its memory in between.
+fn is_between_supporting(facts: &Facts, layouts: &[Option<Layout>], id: TensorId) -> bool {
+    let accesses = facts.accesses();
+    // Inputs are written before all steps, and outputs read after them.
+    let (Some(first), Some(last)) = (accesses.of(id).next(), accesses.of(id).next_back()) else {
+        return false;
+    };
+    let supports = |access: TensorAccess| {
+        let layout = layouts.get(access.step);
+        layout.is_some_and(Option::is_some) && access.writes == (access.step == first.step)
+    };
+    let others = || accesses.overlapping(id).into_iter();
+    accesses.of(id).all(supports)
+        && accesses.is_alone(id, first.step)
+        && !others()
+            .flat_map(|other| accesses.of(other))
+            .any(|other| other.writes && (first.step..last.step).contains(&other.step))
+}
+
+/// The groups of tensors that need one layout, as trees: each tensor refers to another one of its group.
 struct Groups {
     /// `None`: the tensor stays as planned.
     parents: Vec<Option<usize>>,
-    /// Of a group's root: whether somebody wants channels last, and whether something keeps it as it is.
-    wished: Vec<bool>,
+    /// For the root of a group, true if an operator prefers channels last.
+    preferred: Vec<bool>,
+    /// For the root of a group, true if something keeps its layout.
     tied: Vec<bool>,
 }
 
@@ -165,12 +175,12 @@ impl Groups {
             parents: each
                 .map(|(index, &is_candidate)| is_candidate.then_some(index))
                 .collect(),
-            wished: vec![false; plan.tensors.len()],
+            preferred: vec![false; plan.tensors.len()],
             tied: vec![false; plan.tensors.len()],
         }
     }
 
-    /// The tensor that stands for the group of another.
+    /// The root of a tensor's group.
     fn root(&mut self, tensor: usize) -> Option<usize> {
         let mut root = tensor;
         loop {
@@ -184,7 +194,7 @@ impl Groups {
         Some(root)
     }
 
-    /// These lie in one order, as far as their order matters.
+    /// Connects tensors that need one layout, as far as their layout matters.
     fn connect(&mut self, plan: &MethodPlan, tensors: &[TensorId]) {
         let planned = |id: &TensorId| &plan.tensors[id.0 as usize];
         let rank = tensors.iter().map(|id| planned(id).sizes.len()).max();
@@ -210,29 +220,29 @@ impl Groups {
             is_tied |= has_fewer && !is_same_in_both(&tensor.sizes, rank.unwrap_or(0));
             let first = *together.get_or_insert(root);
             self.parents[root] = Some(first);
-            self.wished[first] |= self.wished[root];
+            self.preferred[first] |= self.preferred[root];
             self.tied[first] |= self.tied[root];
         }
         if let Some(root) = together {
-            self.wished[root] |= is_last;
+            self.preferred[root] |= is_last;
             self.tied[root] |= is_tied;
         }
     }
 
-    fn wish(&mut self, tensor: TensorId) {
+    fn prefer(&mut self, tensor: TensorId) {
         if let Some(root) = self.root(tensor.0 as usize) {
-            self.wished[root] = true;
+            self.preferred[root] = true;
         }
     }
 
     fn changes(&mut self, tensor: usize) -> bool {
         self.root(tensor)
-            .is_some_and(|root| self.wished[root] && !self.tied[root])
+            .is_some_and(|root| self.preferred[root] && !self.tied[root])
     }
 }
 
-/// Whether a tensor that takes part in an operator of this rank lies the same with channels first and
-/// last.
+/// Returns true if a tensor that takes part in an operator of this rank is the same in memory with
+/// channels first and last.
 fn is_same_in_both(sizes: &[usize], rank: usize) -> bool {
     let large = sizes.iter().filter(|&&size| size != 1).count();
     let is_one = |sizes: &[usize]| sizes.iter().all(|&size| size == 1);

@@ -1,13 +1,13 @@
-//! Instructions that do the work of those that follow them.
+//! Epilogue fusion: instructions do the work of those that follow them.
 //!
 //! A convolution can normalize and clamp what it has summed while it writes it, and then nothing goes
-//! over all elements again. Which kernels can do that, and whose work, is theirs to say
-//! ([`Kernel::with_absorption`], [`Kernel::with_offer`]). Here is found out where a program allows it:
-//! nothing else may look at what is in between, not even by another name for its place.
+//! over all elements again. Kernels say whether they can be fused, and with which epilogues
+//! ([`Kernel::with_fusion`], [`Kernel::with_epilogue`]). This pass finds where a program allows it:
+//! nothing else may read what is in between, not even by another name for its location.
 //!
 //! The first instruction then writes what the last one would have. Meanwhile it reads its own inputs,
-//! whose memory the program may have planned for that very result. Such a result gets a place of its
-//! own, in an arena that is added to the plan.
+//! whose memory the program may have planned for that very result. Such a result moves to an arena
+//! that is added to the plan.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,94 +16,82 @@ use thalweg_core::engine::{StorageId, TensorId};
 use thalweg_core::{Epilogue, Kernel, Prepacked, Result, SharedBytes, StaticArguments, ValueId};
 use thalweg_format::Device as DeviceId;
 
-use crate::facts::{Statics, TensorAccess, Written, accesses, is_alone, overlap, read_by};
+use super::{Lowering, Pass};
+use crate::facts::{Facts, Region, read_by};
+use crate::first_fit::ReusedArena;
 use crate::plan::{ArgumentRange, MethodPlan, PlannedStorage, PlannedTensor, PlannedValue, Step};
 use crate::sources::Sources;
 
-/// How many instructions one can do the work of.
+/// The largest number of epilogues of one instruction.
 const MOST: usize = 4;
 
-/// Where tensors in the arena that is added start: on multiples of this.
+/// Moved results start on multiples of this many bytes.
 const ALIGN: usize = 64;
 
-/// What was found.
-pub(crate) struct Absorption {
-    /// The plan, in which instructions that others do the work of do nothing.
-    pub(crate) plan: Arc<MethodPlan>,
-    /// By instruction, what those that do more than their own work know of it.
-    pub(crate) prepared: HashMap<usize, Prepacked>,
-}
+/// Fuses instructions with those that follow them.
+pub(crate) struct EpilogueFusion;
 
-impl Absorption {
-    /// The plan as it is.
-    pub(crate) fn none(plan: &Arc<MethodPlan>) -> Self {
-        Self {
-            plan: plan.clone(),
-            prepared: HashMap::new(),
-        }
-    }
-
-    /// Finds all. `room`: how many bytes of memory results may need anew.
-    pub(crate) fn find(
-        plan: &Arc<MethodPlan>,
-        kernels: &[Kernel],
-        sources: &Sources<'_>,
-        room: usize,
-    ) -> Result<Self> {
-        let takes_part = |step: &Step| match step {
-            Step::Kernel { operator, .. } => kernels[*operator as usize].has_fusion(),
+impl Pass for EpilogueFusion {
+    fn run(&self, facts: &Facts, lowering: &mut Lowering<'_>) -> Result<()> {
+        let plan = facts.plan();
+        let can_fuse = |step: &Step| match step {
+            Step::Kernel { operator, .. } => facts.kernel(*operator).has_fusion(),
             _ => false,
         };
-        let jumps = |step: &Step| matches!(step, Step::JumpIfFalse { .. });
-        // Where a method jumps, another path may look at what is in between.
-        if !plan.steps.iter().any(takes_part) || plan.steps.iter().any(jumps) {
-            return Ok(Self::none(plan));
+        // Where a method jumps, another path may read what is in between.
+        if !plan.steps.iter().any(can_fuse) || facts.jumps() {
+            return Ok(());
         }
-        let written = Written::find(plan, kernels);
-        let mut search = Search {
+        let mut fusion = Fusion {
+            facts,
             plan,
-            kernels,
-            sources,
-            room,
-            knowledge: Statics::new(plan, kernels, &written),
-            accesses: accesses(plan, kernels),
+            sources: lowering.resources.sources,
+            spare_memory: lowering.spare_memory(),
             changed: None,
-            added: Added::default(),
-            prepared: HashMap::new(),
+            moved: MovedResults::new(),
+            fused: HashMap::new(),
         };
         for index in 0..plan.steps.len() {
-            search.step(index)?;
+            fusion.step(index)?;
         }
-        Ok(Self {
-            plan: search.changed.map_or_else(|| plan.clone(), Arc::new),
-            prepared: search.prepared,
-        })
+        lowering.fused = fusion.fused;
+        if let Some(changed) = fusion.changed {
+            lowering.change(changed);
+        }
+        Ok(())
     }
 }
 
-struct Search<'a> {
+/// The state of the pass, from instruction to instruction.
+struct Fusion<'a> {
+    /// Those of the plan as it was.
+    facts: &'a Facts,
     plan: &'a Arc<MethodPlan>,
-    kernels: &'a [Kernel],
     sources: &'a Sources<'a>,
-    room: usize,
-    knowledge: Statics<'a>,
-    /// Of the plan as it was.
-    accesses: Vec<TensorAccess>,
+    /// The bytes that moved results may need.
+    spare_memory: usize,
     changed: Option<MethodPlan>,
-    added: Added,
-    prepared: HashMap<usize, Prepacked>,
+    moved: MovedResults,
+    /// By instruction, the prepacked arguments of fused ones.
+    fused: HashMap<usize, Prepacked>,
 }
 
-/// An instruction whose work another could do.
-struct Follower {
+/// The arena of results that cannot be written where they are planned.
+struct MovedResults {
+    storage: Option<StorageId>,
+    arena: ReusedArena,
+}
+
+/// An instruction that could be an epilogue.
+struct Candidate {
     step: usize,
     operator: u32,
-    offer: Epilogue,
+    epilogue: Epilogue,
     result: ValueId,
     tensor: TensorId,
 }
 
-impl Search<'_> {
+impl Fusion<'_> {
     fn step(&mut self, index: usize) -> Result<()> {
         let plan = self.changed.as_ref().unwrap_or(self.plan);
         let Step::Kernel {
@@ -113,7 +101,7 @@ impl Search<'_> {
         else {
             return Ok(());
         };
-        let kernel = &self.kernels[operator as usize];
+        let kernel = self.facts.kernel(operator);
         if !kernel.has_fusion() {
             return Ok(());
         }
@@ -121,21 +109,22 @@ impl Search<'_> {
         let [(value, tensor)] = self.results(kernel, arguments)[..] else {
             return Ok(());
         };
-        let mut followers = self.followers(index, tensor)?;
-        if followers.is_empty() {
+        let mut candidates = self.candidates(index, tensor)?;
+        if candidates.is_empty() {
             return Ok(());
         }
         let bytes = self.constants(arguments)?;
-        while !followers.is_empty() {
-            let offers: Vec<Epilogue> = followers.iter().map(|one| one.offer.clone()).collect();
-            let known = self.statics(arguments, &bytes);
-            if let Some(prepared) = kernel.fuse(&known, &offers)?
-                && self.join(index, value, &followers)
+        while !candidates.is_empty() {
+            let epilogues: Vec<Epilogue> =
+                candidates.iter().map(|one| one.epilogue.clone()).collect();
+            let arguments = self.static_arguments(arguments, &bytes);
+            if let Some(fused) = kernel.fuse(&arguments, &epilogues)?
+                && self.fuse(index, value, &candidates)
             {
-                self.prepared.insert(index, prepared);
+                self.fused.insert(index, fused);
                 break;
             }
-            followers.pop();
+            candidates.pop();
         }
         Ok(())
     }
@@ -157,29 +146,29 @@ impl Search<'_> {
         results
     }
 
-    /// The instructions after one that go on with its result, and with each other's, where nothing
+    /// The instructions after one that continue with its result, and with each other's, where nothing
     /// else does.
-    fn followers(&self, index: usize, tensor: TensorId) -> Result<Vec<Follower>> {
-        let mut followers = Vec::new();
+    fn candidates(&self, index: usize, tensor: TensorId) -> Result<Vec<Candidate>> {
+        let mut candidates = Vec::new();
         let (mut from, mut tensor) = (index, tensor);
         for step in index + 1..self.plan.steps.len() {
             match self.plan.steps[step] {
-                Step::Known { .. } | Step::Free { .. } => continue,
-                Step::Kernel { .. } if followers.len() < MOST => {}
+                Step::Folded { .. } | Step::Free { .. } => continue,
+                Step::Kernel { .. } if candidates.len() < MOST => {}
                 _ => break,
             }
-            let Some(follower) = self.follower(step, from, tensor)? else {
+            let Some(candidate) = self.candidate(step, from, tensor)? else {
                 break;
             };
-            (from, tensor) = (step, follower.tensor);
-            followers.push(follower);
+            (from, tensor) = (step, candidate.tensor);
+            candidates.push(candidate);
         }
-        Ok(followers)
+        Ok(candidates)
     }
 
-    /// The instruction `step` as one whose work another could do, if it goes on with `source`, which
-    /// the instruction `from` writes.
-    fn follower(&self, step: usize, from: usize, source: TensorId) -> Result<Option<Follower>> {
+    /// The instruction `step` as an epilogue, if it continues with `source`, which the instruction
+    /// `from` writes.
+    fn candidate(&self, step: usize, from: usize, source: TensorId) -> Result<Option<Candidate>> {
         let Step::Kernel {
             operator,
             arguments,
@@ -187,7 +176,7 @@ impl Search<'_> {
         else {
             return Ok(None);
         };
-        let kernel = &self.kernels[operator as usize];
+        let kernel = self.facts.kernel(operator);
         let arguments = self.plan.arguments(arguments);
         let first = arguments
             .first()
@@ -196,33 +185,34 @@ impl Search<'_> {
         let Some((&(result, tensor), others)) = results.split_first() else {
             return Ok(None);
         };
-        let goes_on = kernel.has_epilogue()
+        let accesses = self.facts.accesses();
+        let continues = kernel.has_epilogue()
             && matches!(first, Some(PlannedValue::Tensor(id)) if *id == source)
             && self.are_alike(source, tensor)
             && (kernel.epilogue_converts()
                 || self.tensor(source).dtype == self.tensor(tensor).dtype)
-            && self.is_written_once(source, from)
-            && self.is_written_once(tensor, step)
-            && self.reads(source).eq([step])
-            && self.is_alone(source, from)
+            && accesses.is_written_once(source, from)
+            && accesses.is_written_once(tensor, step)
+            && accesses.reads(source).eq([step])
+            && accesses.is_alone(source, from)
             && others.iter().all(|&(_, other)| {
-                self.reads(other).next().is_none() && self.is_alone(other, step)
+                accesses.reads(other).next().is_none() && accesses.is_alone(other, step)
             });
-        if !goes_on {
+        if !continues {
             return Ok(None);
         }
         let bytes = self.constants(arguments)?;
-        let offer = kernel.epilogue(&self.statics(arguments, &bytes))?;
-        Ok(offer.map(|offer| Follower {
+        let epilogue = kernel.epilogue(&self.static_arguments(arguments, &bytes))?;
+        Ok(epilogue.map(|epilogue| Candidate {
             step,
             operator,
-            offer,
+            epilogue,
             result,
             tensor,
         }))
     }
 
-    /// Whether two tensors have the same shape and order, and are both in arenas of the host.
+    /// Returns true if two tensors have the same shape and layout, and are both in arenas of the host.
     fn are_alike(&self, a: TensorId, b: TensorId) -> bool {
         let [first, second] = [a, b].map(|id| self.tensor(id));
         let in_arena = |tensor: &PlannedTensor| {
@@ -239,36 +229,10 @@ impl Search<'_> {
             && in_arena(second)
     }
 
-    fn is_written_once(&self, id: TensorId, step: usize) -> bool {
-        let writes = self.accesses.iter().filter(|access| access.writes);
-        let mut steps: Vec<usize> = writes
-            .filter(|access| access.tensor == id)
-            .map(|access| access.step)
-            .collect();
-        steps.dedup();
-        steps == [step]
-            && !self
-                .plan
-                .inputs
-                .iter()
-                .any(|input| self.is(input.value, id))
-    }
-
-    /// The instructions that read a tensor, each as often as it does.
-    fn reads(&self, id: TensorId) -> impl Iterator<Item = usize> {
-        let reads = self.accesses.iter().filter(|access| !access.writes);
-        let reads = reads.filter(move |access| access.tensor == id);
-        reads.map(|access| access.step)
-    }
-
-    fn is_alone(&self, id: TensorId, at: usize) -> bool {
-        is_alone(self.plan, &self.accesses, id, at)
-    }
-
-    /// Makes the instruction do the work of those that follow. `false` if its result would need memory
-    /// that there is not.
-    fn join(&mut self, index: usize, value: ValueId, followers: &[Follower]) -> bool {
-        let Some(last) = followers.last() else {
+    /// Makes an instruction do the work of the epilogues. `false` if its result would need memory that
+    /// there is not.
+    fn fuse(&mut self, index: usize, value: ValueId, epilogues: &[Candidate]) -> bool {
+        let Some(last) = epilogues.last() else {
             return false;
         };
         let plan = self.changed.as_ref().unwrap_or(self.plan);
@@ -279,22 +243,19 @@ impl Search<'_> {
         else {
             return false;
         };
-        let kernel = &self.kernels[operator as usize];
+        let kernel = self.facts.kernel(operator);
         let mut arguments = plan.arguments(arguments).to_vec();
-        let result = &plan.tensors[last.tensor.0 as usize];
-        let is_in_the_way = read_by(kernel, &arguments).into_iter().any(|value| {
-            plan.tensors_of(value)
-                .any(|read| overlap(result, &plan.tensors[read.0 as usize]))
+        let result = Region::planned(plan, last.tensor);
+        let overwrites_input = read_by(kernel, &arguments).into_iter().any(|value| {
+            let mut read = plan.tensors_of(value);
+            read.any(|id| result.overlaps(&Region::planned(plan, id)))
         });
         let mut moved = None;
-        if is_in_the_way {
-            let lifetime = [index, self.last_use(last)];
-            let place = (lifetime[1] != usize::MAX && self.is_alone(last.tensor, last.step))
-                .then(|| self.added.place(lifetime, result.capacity, self.room));
-            let Some(Some(offset)) = place else {
+        if overwrites_input {
+            moved = self.place(index, last, result.bytes.len());
+            if moved.is_none() {
                 return false;
-            };
-            moved = Some(offset);
+            }
         }
         for &position in kernel.signature().writes() {
             if let Some(argument) = arguments.get_mut(usize::from(position))
@@ -305,19 +266,7 @@ impl Search<'_> {
         }
         let changed = self.changed.get_or_insert_with(|| (**self.plan).clone());
         if let Some(offset) = moved {
-            let storage = *self.added.storage.get_or_insert_with(|| {
-                changed.storages.push(PlannedStorage::Arena {
-                    bytes: 0,
-                    device: DeviceId::default(),
-                });
-                StorageId(changed.storages.len() as u32 - 1)
-            });
-            changed.storages[storage.0 as usize] = PlannedStorage::Arena {
-                bytes: self.added.bytes,
-                device: DeviceId::default(),
-            };
-            let tensor = &mut changed.tensors[last.tensor.0 as usize];
-            (tensor.storage, tensor.offset) = (storage, offset);
+            self.moved.add(changed, last.tensor, offset);
         }
         changed.steps[index] = Step::Kernel {
             operator,
@@ -327,46 +276,52 @@ impl Search<'_> {
             },
         };
         changed.arguments.extend(arguments);
-        for follower in followers {
-            let operator = follower.operator;
-            changed.steps[follower.step] = Step::Absorbed { operator };
+        for epilogue in epilogues {
+            let operator = epilogue.operator;
+            changed.steps[epilogue.step] = Step::Fused { operator };
         }
         true
     }
 
-    /// The last instruction that reads a result; `usize::MAX` if that cannot be known, since it may
-    /// be read as what an instruction makes a view of it.
-    fn last_use(&self, of: &Follower) -> usize {
+    /// An offset for a result of the instruction `index` in the arena of moved results.
+    fn place(&mut self, index: usize, last: &Candidate, bytes: usize) -> Option<usize> {
+        let until = self.last_use(last)?;
+        if !self.facts.accesses().is_alone(last.tensor, last.step) {
+            return None;
+        }
+        self.moved
+            .arena
+            .place(index..=until, bytes, self.spare_memory)
+    }
+
+    /// The last instruction that reads a result. `None` if that is not known, since it may be read as
+    /// what an instruction makes a view of it.
+    fn last_use(&self, of: &Candidate) -> Option<usize> {
         let mut last = of.step;
-        for step in self.reads(of.tensor) {
+        for step in self.facts.accesses().reads(of.tensor) {
             let makes_another = match self.plan.steps.get(step) {
                 Some(Step::Kernel { operator, .. }) => {
-                    let signature = self.kernels[*operator as usize].signature();
-                    signature.is_view()
+                    self.facts.kernel(*operator).signature().is_view()
                 }
                 Some(_) => true,
                 None => false,
             };
             if makes_another {
-                return usize::MAX;
+                return None;
             }
             last = last.max(step);
         }
-        last
+        Some(last)
     }
 
     fn tensor(&self, id: TensorId) -> &PlannedTensor {
         &self.plan.tensors[id.0 as usize]
     }
 
-    fn is(&self, value: ValueId, id: TensorId) -> bool {
-        self.plan.tensors_of(value).any(|tensor| tensor == id)
-    }
-
     /// The bytes of each argument that is a constant tensor.
     fn constants(&self, arguments: &[ValueId]) -> Result<Vec<Option<SharedBytes>>> {
         let constant = |&value: &ValueId| {
-            if !self.knowledge.is_fixed(value) {
+            if !self.facts.is_fixed(value) {
                 return Ok(None);
             }
             let PlannedValue::Tensor(id) = self.plan.values[value.index()] else {
@@ -385,60 +340,41 @@ impl Search<'_> {
         arguments.iter().map(constant).collect()
     }
 
-    fn statics<'b>(
+    fn static_arguments<'b>(
         &'b self,
         arguments: &[ValueId],
         bytes: &'b [Option<SharedBytes>],
     ) -> StaticArguments<'b> {
         let argument = |(&value, bytes): (&ValueId, &'b Option<SharedBytes>)| {
             let bytes = bytes.as_deref();
-            self.knowledge.of(value, bytes)
+            self.facts.static_argument(value, bytes)
         };
         StaticArguments::new(arguments.iter().zip(bytes).map(argument).collect())
     }
 }
 
-/// The arena that is added.
-#[derive(Default)]
-struct Added {
-    storage: Option<StorageId>,
-    bytes: usize,
-    placed: Vec<Placed>,
-}
+impl MovedResults {
+    fn new() -> Self {
+        Self {
+            storage: None,
+            arena: ReusedArena::new(ALIGN),
+        }
+    }
 
-struct Placed {
-    /// The first and the last instruction that uses it.
-    lifetime: [usize; 2],
-    start: usize,
-    end: usize,
-}
-
-impl Added {
-    /// The lowest place where nothing is at that time.
-    fn place(&mut self, lifetime: [usize; 2], len: usize, room: usize) -> Option<usize> {
-        let mut others: Vec<&Placed> = self
-            .placed
-            .iter()
-            .filter(|other| other.lifetime[0] <= lifetime[1] && lifetime[0] <= other.lifetime[1])
-            .collect();
-        others.sort_by_key(|other| other.start);
-        let mut start = 0usize;
-        for other in others {
-            if start.checked_add(len)? <= other.start {
-                break;
+    /// Moves a result to an offset of the arena.
+    fn add(&mut self, plan: &mut MethodPlan, result: TensorId, offset: usize) {
+        let arena = PlannedStorage::Arena {
+            bytes: self.arena.bytes(),
+            device: DeviceId::default(),
+        };
+        let storage = match self.storage {
+            Some(storage) => {
+                plan.storages[storage.0 as usize] = arena;
+                storage
             }
-            start = start.max(other.end);
-        }
-        let end = start.checked_add(len)?.checked_next_multiple_of(ALIGN)?;
-        if end > room {
-            return None;
-        }
-        self.bytes = self.bytes.max(end);
-        self.placed.push(Placed {
-            lifetime,
-            start,
-            end,
-        });
-        Some(start)
+            None => *self.storage.insert(plan.add_storage(arena)),
+        };
+        let tensor = &mut plan.tensors[result.0 as usize];
+        (tensor.storage, tensor.offset) = (storage, offset);
     }
 }

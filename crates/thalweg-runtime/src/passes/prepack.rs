@@ -2,59 +2,59 @@
 
 use std::collections::HashMap;
 
-use thalweg_core::engine::StorageId;
-use thalweg_core::{Kernel, Prepacked, Result, StaticArguments, ValueId};
+use thalweg_core::{Prepacked, Result, StaticArguments, ValueId};
 
-use crate::facts::{Statics, Written};
-use crate::plan::{MethodPlan, PlannedValue, Step};
+use super::{Lowering, Pass};
+use crate::facts::Facts;
+use crate::plan::{PlannedValue, Step};
 
-/// For each instruction, its prepacked arguments. `constant` gives the bytes of a storage that is a
-/// constant, `fused` the prepacked arguments of fused instructions.
-pub(crate) fn prepack<'c>(
-    plan: &MethodPlan,
-    kernels: &[Kernel],
-    constant: impl Fn(StorageId) -> Option<&'c [u8]>,
-    written: &Written,
-    fused: &HashMap<usize, Prepacked>,
-) -> Result<Vec<Option<Prepacked>>> {
-    let statics = Statics::new(plan, kernels, written);
-    let argument = |value: ValueId| {
-        let bytes = match &plan.values[value.index()] {
-            PlannedValue::Tensor(id) => constant(plan.tensors[id.0 as usize].storage),
-            _ => None,
+/// Prepacks the constant arguments of instructions whose kernels can.
+pub(crate) struct Prepacking;
+
+impl Pass for Prepacking {
+    fn run(&self, facts: &Facts, lowering: &mut Lowering<'_>) -> Result<()> {
+        let plan = facts.plan();
+        let storages = &lowering.storages;
+        let argument = |&value: &ValueId| {
+            let bytes = match &plan.values[value.index()] {
+                PlannedValue::Tensor(id) => {
+                    let storage = plan.tensors[id.0 as usize].storage;
+                    storages[storage.0 as usize].constant()
+                }
+                _ => None,
+            };
+            facts.static_argument(value, bytes)
         };
-        statics.of(value, bytes)
-    };
-    let mut prepared = Vec::with_capacity(plan.steps.len());
-    // Unrolled loops have the same instruction many times.
-    let mut alike: HashMap<(u32, Vec<usize>), Option<Prepacked>> = HashMap::new();
-    for (index, step) in plan.steps.iter().enumerate() {
-        if let Some(fused) = fused.get(&index) {
-            prepared.push(Some(fused.clone()));
-            continue;
-        }
-        prepared.push(match step {
-            Step::Kernel {
-                operator,
-                arguments,
-            } if kernels[*operator as usize].has_prepack() => {
-                let arguments = plan.arguments(*arguments);
-                let known = arguments.iter().map(|&id| argument(id)).collect();
-                let known = StaticArguments::new(known);
-                let key = (*operator, known.key());
-                match alike.get(&key) {
-                    Some(prepared) => Option::clone(prepared),
-                    None => {
-                        let made = kernels[*operator as usize]
-                            .prepack(&known)
-                            .map_err(|error| error.at_instruction(index, &plan.step_name(index)))?;
-                        alike.insert(key, made.clone());
-                        made
+        let mut prepacked = Vec::with_capacity(plan.steps.len());
+        // Unrolled loops have the same instruction many times.
+        let mut alike: HashMap<(u32, Vec<usize>), Option<Prepacked>> = HashMap::new();
+        for (index, step) in plan.steps.iter().enumerate() {
+            if let Some(fused) = lowering.fused.get(&index) {
+                prepacked.push(Some(fused.clone()));
+                continue;
+            }
+            prepacked.push(match step {
+                Step::Kernel {
+                    operator,
+                    arguments,
+                } if facts.kernel(*operator).has_prepack() => {
+                    let arguments = plan.arguments(*arguments).iter().map(argument);
+                    let arguments = StaticArguments::new(arguments.collect());
+                    let key = (*operator, arguments.key());
+                    match alike.get(&key) {
+                        Some(prepacked) => Option::clone(prepacked),
+                        None => {
+                            let made = facts.kernel(*operator).prepack(&arguments);
+                            let made = made.map_err(|error| plan.at_step(error, index))?;
+                            alike.insert(key, made.clone());
+                            made
+                        }
                     }
                 }
-            }
-            _ => None,
-        });
+                _ => None,
+            });
+        }
+        lowering.prepacked = prepacked;
+        Ok(())
     }
-    Ok(prepared)
 }

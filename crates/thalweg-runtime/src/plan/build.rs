@@ -133,6 +133,7 @@ impl<'p> Builder<'p> {
                 .collect::<Result<_>>()?,
             steps: self.steps,
             arguments: self.arguments,
+            origins: None,
         })
     }
 
@@ -335,7 +336,7 @@ impl<'p> Builder<'p> {
         Ok(DataSource::File(self.locate.range(data)?))
     }
 
-    /// What a tensor with a planned place starts with.
+    /// The initial value of a tensor with a planned location.
     fn initial_data(
         &self,
         tensor: &format::Tensor<'_>,

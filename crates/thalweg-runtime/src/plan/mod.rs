@@ -5,22 +5,25 @@
 //! backends; those are looked up when the first instance is made (see [`crate::link`]).
 
 mod build;
+mod origin;
 mod placement;
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use thalweg_core::engine::{FileBytes, StorageId, TensorId};
-use thalweg_core::{Result, Scalar, TensorSpec, ValueId};
+use thalweg_core::{Error, Result, Scalar, SharedBytes, TensorSpec, ValueId};
 use thalweg_format::Device;
+
+pub(crate) use origin::{NodeOrigin, Origin};
 
 /// A method, resolved.
 #[derive(Clone)]
 pub(crate) struct MethodPlan {
     pub(crate) name: String,
-    /// How inputs nest, as the exporter encoded it.
+    /// The nesting of inputs, as the exporter encoded it.
     pub(crate) input_tree: Option<String>,
-    /// How outputs nest.
+    /// The nesting of outputs.
     pub(crate) output_tree: Option<String>,
     /// By [`ValueId`].
     pub(crate) values: Vec<PlannedValue>,
@@ -36,9 +39,12 @@ pub(crate) struct MethodPlan {
     pub(crate) steps: Vec<Step>,
     /// The arguments of all steps, one after another.
     pub(crate) arguments: Vec<ValueId>,
+    /// The origin of each step, and of the end, if delegates were inlined. Otherwise steps are the
+    /// program's instructions.
+    pub(crate) origins: Option<Arc<[Origin]>>,
 }
 
-/// What a value is at the start of a call.
+/// A value, as it is at the start of a call.
 #[derive(Clone, Debug)]
 pub(crate) enum PlannedValue {
     Scalar(Option<Scalar>),
@@ -50,7 +56,7 @@ pub(crate) enum PlannedValue {
     TensorList(Arc<[Option<ValueId>]>),
 }
 
-/// A tensor and its place.
+/// A tensor and its location.
 #[derive(Clone)]
 pub(crate) struct PlannedTensor {
     pub(crate) spec: TensorSpec,
@@ -82,15 +88,15 @@ pub(crate) enum PlannedStorage {
     Unplanned,
 }
 
-/// Where data comes from that is known before a method runs.
+/// The source of data that is known before a method runs.
 #[derive(Clone)]
 pub(crate) enum DataSource {
     /// Bytes of the program file.
     File(Range<usize>),
     /// A data file, under this name.
     External(Arc<str>),
-    /// What was computed when the method was linked.
-    Computed(FileBytes),
+    /// Bytes that are at hand: computed when the method was linked, or of a delegate.
+    Shared(SharedBytes),
 }
 
 /// An input, and what it must be.
@@ -100,7 +106,7 @@ pub(crate) struct PlannedInput {
     pub(crate) kind: InputKind,
 }
 
-/// What an input must be.
+/// The requirement of an input.
 #[derive(Clone)]
 pub(crate) enum InputKind {
     /// A tensor of the planned type and shape.
@@ -117,7 +123,7 @@ pub(crate) enum InputKind {
 #[derive(Clone)]
 pub(crate) struct PlannedDelegate {
     pub(crate) backend: String,
-    /// Where the payload is in the program file.
+    /// The payload, as a range of the program file.
     pub(crate) payload: Range<usize>,
     pub(crate) compile_specs: Vec<(String, Vec<u8>)>,
 }
@@ -145,11 +151,11 @@ pub(crate) enum Step {
         value: ValueId,
     },
     /// A kernel whose results are constants: they were computed when the method was linked.
-    Known {
+    Folded {
         operator: u32,
     },
-    /// A kernel whose work an instruction before it does as well.
-    Absorbed {
+    /// A kernel that is an epilogue of an instruction before it.
+    Fused {
         operator: u32,
     },
 }
@@ -194,18 +200,55 @@ impl MethodPlan {
         one.into_iter().chain(listed)
     }
 
-    /// What an instruction runs, for messages.
+    /// Adds a storage.
+    pub(crate) fn add_storage(&mut self, storage: PlannedStorage) -> StorageId {
+        self.storages.push(storage);
+        StorageId(self.storages.len() as u32 - 1)
+    }
+
+    /// An error of a step, with its place in the program.
+    #[cold]
+    pub(crate) fn at_step(&self, error: Error, index: usize) -> Error {
+        let mut name = self.step_name(index);
+        if let Some(node) = self.node(index) {
+            let delegate = self.delegate_name(node.delegate);
+            name = format!("{name}, {} of {delegate}", node.describe());
+        }
+        error.at_instruction(self.instruction(index), &name)
+    }
+
+    /// The index of the program's instruction that a step comes from.
+    pub(crate) fn instruction(&self, step: usize) -> usize {
+        match &self.origins {
+            None => step,
+            Some(origins) => match origins.get(step).or(origins.last()) {
+                Some(origin) => origin.instruction as usize,
+                None => step,
+            },
+        }
+    }
+
+    /// The node that a step comes from, if a delegate was inlined there.
+    pub(crate) fn node(&self, step: usize) -> Option<&NodeOrigin> {
+        let origin = self.origins.as_ref()?.get(step)?;
+        origin.node.as_ref()
+    }
+
+    /// A delegate in words, such as "delegate 0 (TensorRT)".
+    pub(crate) fn delegate_name(&self, delegate: u32) -> String {
+        let backend = &self.delegates[delegate as usize].backend;
+        format!("delegate {delegate} ({backend})")
+    }
+
+    /// The operator or delegate of a step, for messages.
     pub(crate) fn step_name(&self, index: usize) -> String {
         match self.steps.get(index) {
             Some(
                 Step::Kernel { operator, .. }
-                | Step::Known { operator }
-                | Step::Absorbed { operator },
+                | Step::Folded { operator }
+                | Step::Fused { operator },
             ) => self.operators[*operator as usize].clone(),
-            Some(Step::Delegate { delegate, .. }) => {
-                let backend = &self.delegates[*delegate as usize].backend;
-                format!("delegate {delegate} ({backend})")
-            }
+            Some(Step::Delegate { delegate, .. }) => self.delegate_name(*delegate),
             Some(Step::Move { .. }) => "move".into(),
             Some(Step::JumpIfFalse { .. }) => "jump if false".into(),
             Some(Step::Free { .. }) => "free".into(),
@@ -221,7 +264,7 @@ impl MethodPlan {
         })
     }
 
-    /// Whether a data file may be of use: for tensors whose data is kept outside, or a delegate.
+    /// Returns true if a data file may be of use: for tensors whose data is kept outside, or a delegate.
     pub(crate) fn may_need_data(&self) -> bool {
         let external = |source: &DataSource| matches!(source, DataSource::External(_));
         !self.delegates.is_empty()

@@ -1,4 +1,4 @@
-//! Where planned tensors lie.
+//! The locations of planned tensors.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -42,7 +42,7 @@ impl<'p> Placement<'p> {
         self.states.get(name).copied()
     }
 
-    /// Whether a planned tensor lies on the host.
+    /// Returns true if a planned tensor lies on the host.
     pub(super) fn is_on_host(&self, tensor: &format::Tensor<'_>) -> bool {
         let device = tensor
             .allocation
@@ -50,7 +50,7 @@ impl<'p> Placement<'p> {
         device.unwrap_or_default() == Device::default()
     }
 
-    /// Remembers where a named buffer was planned.
+    /// Adds the location where a named buffer is planned.
     pub(super) fn add_state(
         &mut self,
         tensor: &format::Tensor<'_>,
@@ -112,14 +112,14 @@ impl<'p> Placement<'p> {
         aligned(arena.storage, allocation.offset, dtype)
     }
 
-    /// How large each arena must be.
+    /// The size that each arena needs.
     pub(super) fn arena_sizes(&self) -> impl Iterator<Item = (StorageId, usize)> {
         self.arenas
             .values()
             .map(|arena| (arena.storage, arena.bytes))
     }
 
-    /// Where the planned bytes end. An error if the arena is smaller.
+    /// The end of the planned bytes. An error if the arena is smaller.
     fn check(&self, allocation: Allocation, bytes: usize) -> Result<u64> {
         let size = self.method.arena_sizes.get(allocation.arena as usize);
         let end = allocation.offset.checked_add(bytes as u64);

@@ -116,10 +116,7 @@ impl Submission<'_, '_> {
             _ => None,
         };
         let delegates = self.commands.iter().filter_map(|command| match *command {
-            Command::Delegate { instruction, .. } => Some(format!(
-                "{} (instruction {instruction})",
-                traced.name_of(instruction)
-            )),
+            Command::Delegate { instruction, .. } => Some(traced.name_of(instruction)),
             _ => None,
         });
         vec![

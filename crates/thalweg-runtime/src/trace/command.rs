@@ -225,9 +225,10 @@ impl CommandTrace {
         self.trace.clone()
     }
 
-    /// What an instruction is called.
+    /// The name and the number of an instruction.
     pub(crate) fn name_of(&self, instruction: usize) -> String {
-        self.names.step(instruction).to_string()
+        let number = self.names.instruction(instruction);
+        format!("{} (instruction {number})", self.names.step(instruction))
     }
 
     /// A span of a wait of the host.
@@ -441,9 +442,10 @@ impl Work {
         match &self.step {
             Some(Name::Step(names, index)) if self.category == Category::Copy => {
                 format!(
-                    "{} of {} (instruction {index})",
+                    "{} of {} (instruction {})",
                     self.name.text(),
-                    names.step(*index)
+                    names.step(*index),
+                    names.instruction(*index)
                 )
             }
             _ => self.name.text().to_string(),

@@ -206,13 +206,18 @@ fn device_event(
 /// What there is to say of an instruction.
 fn add_step(args: &mut Map<String, Value>, names: &InstructionNames, index: usize) {
     args.insert("method".into(), json!(names.method));
-    args.insert("instruction".into(), json!(index));
+    args.insert("instruction".into(), json!(names.instruction(index)));
     if let Some(how) = names.how(index) {
         args.insert("how".into(), json!(how));
     }
     if let Some(delegate) = names.delegate(index) {
         args.insert("delegate".into(), json!(delegate.0));
         args.insert("backend".into(), json!(delegate.1));
+    }
+    if let Some((node, delegate, backend)) = names.node(index) {
+        args.insert("node".into(), json!(node));
+        args.insert("delegate".into(), json!(delegate));
+        args.insert("backend".into(), json!(backend));
     }
 }
 

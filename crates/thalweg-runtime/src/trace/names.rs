@@ -14,6 +14,10 @@ pub(crate) struct StepName {
     pub(crate) how: String,
     /// The index and the backend of the delegate that it calls.
     pub(crate) delegate: Option<(usize, String)>,
+    /// Its index among the program's instructions.
+    pub(crate) instruction: usize,
+    /// The node of a delegate that it is, and that delegate's index and backend.
+    pub(crate) node: Option<(String, usize, String)>,
 }
 
 impl InstructionNames {
@@ -39,6 +43,19 @@ impl InstructionNames {
     pub(super) fn delegate(&self, index: usize) -> Option<(usize, &str)> {
         let (index, backend) = self.steps.get(index)?.delegate.as_ref()?;
         Some((*index, backend))
+    }
+
+    /// The index among the program's instructions.
+    pub(super) fn instruction(&self, index: usize) -> usize {
+        let step = self.steps.get(index).map(|step| step.instruction);
+        // The end of the call comes after the last one.
+        step.unwrap_or_else(|| self.steps.last().map_or(0, |last| last.instruction + 1))
+    }
+
+    /// The node of a delegate that an instruction is, and the index and the backend of that delegate.
+    pub(super) fn node(&self, index: usize) -> Option<(&str, usize, &str)> {
+        let (node, delegate, backend) = self.steps.get(index)?.node.as_ref()?;
+        Some((node, *delegate, backend))
     }
 
     /// True if an instruction calls a delegate.

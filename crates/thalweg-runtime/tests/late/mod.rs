@@ -17,7 +17,6 @@ use thalweg_core::{
     DeviceTimes, Error, ErrorKind, GraphKey, LoadedDelegate, PinnedMemory, Result, StateBuffers,
     StreamHandle,
 };
-use thalweg_runtime::State;
 
 /// The id of the first such device.
 pub(crate) const LATE: DeviceId = DeviceId {

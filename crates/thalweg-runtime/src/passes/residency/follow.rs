@@ -156,7 +156,7 @@ impl<'p> Follower<'p> {
                 } => self.delegate(*delegate as usize, *arguments)?,
                 Step::JumpIfFalse { condition, .. } => self.read(*condition)?,
                 Step::Move { .. } => self.move_value()?,
-                Step::Free { .. } | Step::Known { .. } | Step::Absorbed { .. } => {}
+                Step::Free { .. } | Step::Folded { .. } | Step::Fused { .. } => {}
             }
         }
         self.now = plan.steps.len();

@@ -73,7 +73,7 @@ pub(super) fn mentions(plan: &MethodPlan) -> Vec<(usize, TensorId)> {
             }
             Step::Move { from, to } => &[*from, *to],
             Step::JumpIfFalse { condition, .. } => std::slice::from_ref(condition),
-            Step::Free { .. } | Step::Known { .. } | Step::Absorbed { .. } => &[],
+            Step::Free { .. } | Step::Folded { .. } | Step::Fused { .. } => &[],
         };
         let tensors = values.iter().flat_map(|&value| plan.tensors_of(value));
         mentions.extend(tensors.map(|id| (stretch, id)));

@@ -1,19 +1,56 @@
-//! Where the memory of instances, and what is in it at first, comes from.
+//! The storages of a linked method.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use thalweg_core::engine::{Block, StorageId};
-use thalweg_core::{Device, Result, bail};
+use thalweg_core::{Device, Result, SharedBytes, bail};
 use thalweg_format::Device as DeviceId;
 
-use super::LinkedStorage;
 use crate::plan::{MethodPlan, PlannedStorage, PlannedValue, Step};
-use crate::schedule::{Execution, Places};
+use crate::schedule::{Execution, PlacedStorage, Places};
 use crate::sources::Sources;
 
-/// Where each piece of an instance's memory comes from.
-pub(super) fn storages(
+/// The origin of a piece of an instance's memory.
+pub(crate) enum LinkedStorage {
+    /// Memory of the host. `device` is the index of the device that copies from it or to it, if one
+    /// does.
+    Arena {
+        bytes: usize,
+        device: Option<usize>,
+    },
+    /// Memory of the device with this index.
+    DeviceArena {
+        bytes: usize,
+        device: usize,
+    },
+    Constant(SharedBytes),
+    /// A constant that could not be used where it lies in the file.
+    Copied(Arc<Block>),
+    State {
+        name: Arc<str>,
+        bytes: usize,
+        initial: Option<SharedBytes>,
+    },
+    Caller,
+    Growing,
+    /// A storage that no program plans.
+    Placed(PlacedStorage),
+}
+
+impl LinkedStorage {
+    /// The bytes, if it is a constant.
+    pub(crate) fn constant(&self) -> Option<&[u8]> {
+        match self {
+            Self::Constant(bytes) => Some(bytes),
+            Self::Copied(block) => Some(block.bytes()),
+            _ => None,
+        }
+    }
+}
+
+/// The origin of each piece of an instance's memory.
+pub(crate) fn storages(
     plan: &MethodPlan,
     sources: &Sources<'_>,
     lends: &[Option<StorageId>],

@@ -1,29 +1,33 @@
-//! Checking instructions against the signatures of their operators.
+//! Checks of instructions against the signatures of their operators.
 
 use thalweg_core::{Kernel, ParameterKind, Result, ValueId, ensure};
 
-use crate::plan::{MethodPlan, PlannedValue, Step};
+use crate::facts::Facts;
+use crate::plan::{PlannedValue, Step};
 
-/// An error unless every instruction has the arguments that its operator takes.
-pub(super) fn check_arguments(plan: &MethodPlan, kernels: &[Kernel]) -> Result<()> {
+/// Checks that every instruction has the arguments that its operator takes.
+pub(crate) fn check_arguments(facts: &Facts) -> Result<()> {
+    let plan = facts.plan();
     for (index, step) in plan.steps.iter().enumerate() {
         if let Step::Kernel {
             operator,
             arguments,
         } = step
         {
-            check_call(
-                plan,
-                &kernels[*operator as usize],
-                plan.arguments(*arguments),
-            )
-            .map_err(|error| error.at_instruction(index, &plan.step_name(index)))?;
+            let arguments = plan.arguments(*arguments);
+            check_call(&plan.values, facts.kernel(*operator), arguments)
+                .map_err(|error| plan.at_step(error, index))?;
         }
     }
     Ok(())
 }
 
-fn check_call(plan: &MethodPlan, kernel: &Kernel, arguments: &[ValueId]) -> Result<()> {
+/// Checks that a call of an operator has the arguments that it takes.
+pub(super) fn check_call(
+    values: &[PlannedValue],
+    kernel: &Kernel,
+    arguments: &[ValueId],
+) -> Result<()> {
     let signature = kernel.signature();
     ensure!(
         signature.accepts(arguments.len()),
@@ -36,7 +40,7 @@ fn check_call(plan: &MethodPlan, kernel: &Kernel, arguments: &[ValueId]) -> Resu
         let Some(parameter) = signature.argument(position) else {
             continue;
         };
-        let value = &plan.values[argument.index()];
+        let value = &values[argument.index()];
         ensure!(
             fits(value, parameter.kind),
             InvalidProgram,
@@ -48,7 +52,7 @@ fn check_call(plan: &MethodPlan, kernel: &Kernel, arguments: &[ValueId]) -> Resu
     Ok(())
 }
 
-/// Whether a value may be passed as a kind of argument. A value that is none now may become any
+/// Returns true if a value may be passed as a kind of argument. A value that is none now may become any
 /// number, and may be an optional argument of any kind; numbers convert where they are read.
 fn fits(value: &PlannedValue, kind: ParameterKind) -> bool {
     use ParameterKind as Kind;

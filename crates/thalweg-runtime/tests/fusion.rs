@@ -1,62 +1,16 @@
-//! Instructions that do the work of those that follow them.
+//! Epilogue fusion: instructions that do the work of those that follow them.
 
+mod fusing;
 mod hops;
 mod programs;
 
 use hops::Random;
 use programs::{runtime, tensor_mut, vector};
-use thalweg_core::{Epilogue, Kernel, KernelCall, Prepacked, Result};
 use thalweg_format::{Allocation, MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 use thalweg_runtime::{LoadOptions, Method, Optimizations, Program, StepExecution};
 
-const JOIN: &str = "t::join.out(Tensor a, Tensor b, *, Tensor(a!) out) -> Tensor(a!)";
-const TIMES: &str = "t::times.out(Tensor a, float by, *, Tensor(a!) out) -> Tensor(a!)";
-
-/// What follows, in its order.
-struct Factors(Vec<f32>);
-
-/// `a`, from its end, and `b`, and then what is absorbed.
-fn join(call: &KernelCall<'_>) -> Result<()> {
-    let (a, b) = (call.tensor(0)?, call.tensor(1)?);
-    let mut out = call.output(2, a.sizes())?;
-    let (a, b) = (a.data::<f32>()?, b.data::<f32>()?);
-    for (index, out) in out.data_mut::<f32>()?.iter_mut().enumerate() {
-        *out = a[a.len() - 1 - index] + b[index];
-        for factor in call.prepacked::<Factors>().into_iter().flat_map(|f| &f.0) {
-            *out *= factor;
-        }
-    }
-    Ok(())
-}
-
-fn times(call: &KernelCall<'_>) -> Result<()> {
-    let (a, by) = (call.tensor(0)?, call.double(1)? as f32);
-    let mut out = call.output(2, a.sizes())?;
-    for (out, a) in out.data_mut::<f32>()?.iter_mut().zip(a.data::<f32>()?) {
-        *out = a * by;
-    }
-    Ok(())
-}
-
-/// `t::join.out` takes factors other than 7.
 fn load(method: MethodBuilder, options: &LoadOptions, offers: bool) -> Program {
-    let join = Kernel::new(JOIN, join).unwrap();
-    let times = Kernel::new(TIMES, times).unwrap();
-    let mut kernels = thalweg_core::KernelRegistry::new();
-    kernels.add(join.with_fusion(|_, offers| {
-        let factors: Vec<f32> = offers
-            .iter()
-            .filter_map(|offer| offer.get())
-            .copied()
-            .collect();
-        let takes = factors.len() == offers.len() && !factors.contains(&7.0);
-        Ok(takes.then(|| Prepacked::new(Factors(factors))))
-    }));
-    kernels.add(if offers {
-        times.with_epilogue(|call| Ok(call.scalar(1).map(|by| Epilogue::new(by.to_f64() as f32))))
-    } else {
-        times
-    });
+    let kernels = fusing::kernels(offers);
     let mut program = ProgramBuilder::new();
     program.method(method);
     let program = program.build().unwrap();
@@ -70,7 +24,7 @@ fn hows(program: &Program) -> Vec<StepExecution> {
     schedule.steps.iter().map(|step| step.execution).collect()
 }
 
-fn absorbed(program: &Program) -> usize {
+fn fused(program: &Program) -> usize {
     let hows = hows(program);
     hows.iter()
         .filter(|&&how| how == StepExecution::Fused)
@@ -120,7 +74,7 @@ fn answers(method: MethodBuilder, expected: &[f32]) -> usize {
     for _ in 0..2 {
         assert_eq!(run(&mut instance, &[1.0, 10.0]), expected);
     }
-    absorbed(&program)
+    fused(&program)
 }
 
 #[test]
@@ -146,7 +100,7 @@ fn an_instruction_does_the_work_of_those_that_go_on_with_its_result() {
     );
     let separate = LoadOptions::new().optimizations(Optimizations::all().fusion(false));
     let loaded = load(program(), &separate, true);
-    assert_eq!(absorbed(&loaded), 0);
+    assert_eq!(fused(&loaded), 0);
     let mut method = loaded.method("forward").unwrap();
     assert_eq!(run(&mut method, &[1.0, 10.0]), [66.0, 66.0]);
 }
@@ -158,11 +112,11 @@ fn a_kernel_that_a_caller_has_put_in_the_place_of_another_runs() {
     method.call("t::join.out", &[x, x, a, a]);
     call_times(&mut method, a, 2.0, b);
     method.output(b);
-    assert_eq!(absorbed(&load(method, &LoadOptions::new(), false)), 0);
+    assert_eq!(fused(&load(method, &LoadOptions::new(), false)), 0);
 }
 
 #[test]
-fn of_several_that_follow_as_many_are_absorbed_as_are_taken() {
+fn of_several_that_follow_as_many_are_fused_as_are_taken() {
     let (mut method, x) = start();
     let [a, b, c] = [(); 3].map(|()| new_tensor(&mut method));
     method.call("t::join.out", &[x, x, a, a]);
@@ -202,7 +156,7 @@ fn what_something_else_looks_at_is_computed() {
 }
 
 #[test]
-fn a_factor_that_changes_is_not_absorbed() {
+fn a_factor_that_changes_is_not_fused() {
     let (mut method, x) = start();
     let [a, b] = [(); 2].map(|()| new_tensor(&mut method));
     let by = method.double(0.0);
@@ -210,7 +164,7 @@ fn a_factor_that_changes_is_not_absorbed() {
     method.call("t::join.out", &[x, x, a, a]);
     method.call("t::times.out", &[a, by, b, b]);
     method.output(b);
-    assert_eq!(absorbed(&load(method, &LoadOptions::new(), true)), 0);
+    assert_eq!(fused(&load(method, &LoadOptions::new(), true)), 0);
 }
 
 #[test]
@@ -241,7 +195,7 @@ fn a_result_at_the_place_of_an_input_moves_away() {
     assert_eq!(answers(program(), &[22.0, 22.0]), 1);
     // There is no memory for it: then they stay two.
     let limit = LoadOptions::new().memory_limit(3 * 16);
-    assert_eq!(absorbed(&load(program(), &limit, true)), 0);
+    assert_eq!(fused(&load(program(), &limit, true)), 0);
 }
 
 #[test]
@@ -264,15 +218,11 @@ struct Made {
     from: [usize; 2],
 }
 
-/// A program whose tensors share few places, as a planner would let them: a place is free once
-/// nothing reads what is there, by whatever name.
-fn random_program(seed: u64) -> MethodBuilder {
-    let mut random = Random::new(seed);
-    let (mut method, x) = start();
+/// The values of a random program, often made of the one before, so that chains come about.
+fn random_values(random: &mut Random) -> Vec<Made> {
     let count = 4 + random.below(14);
     let mut made = Vec::new();
     for index in 0..count {
-        // Often what was made just now, so that chains come about.
         let mut pick = || match random.below(4) {
             _ if index == 0 => usize::MAX,
             0 => random.below(index),
@@ -286,11 +236,13 @@ fn random_program(seed: u64) -> MethodBuilder {
         }
         made.push(Made { kind, from });
     }
-    let outputs: Vec<usize> = (0..2)
-        .map(|_| random.below(count))
-        .chain([count - 1])
-        .collect();
-    // Views are what they are views of, as far as places go.
+    made
+}
+
+/// For each value, the one whose location it has, since views are what they are views of, and the last
+/// instruction that reads what is there.
+fn owners_and_last_uses(made: &[Made], outputs: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    let count = made.len();
     let mut owner: Vec<usize> = (0..count).collect();
     for index in 0..count {
         if made[index].kind >= 4 {
@@ -305,9 +257,24 @@ fn random_program(seed: u64) -> MethodBuilder {
         }
         last[owner[index]] = last[owner[index]].max(index);
     }
-    for &output in &outputs {
+    for &output in outputs {
         last[owner[output]] = usize::MAX;
     }
+    (owner, last)
+}
+
+/// A program whose tensors share few places, as a planner would let them: a place is free once
+/// nothing reads what is there, by whatever name.
+fn random_program(seed: u64) -> MethodBuilder {
+    let mut random = Random::new(seed);
+    let (mut method, x) = start();
+    let made = random_values(&mut random);
+    let count = made.len();
+    let outputs: Vec<usize> = (0..2)
+        .map(|_| random.below(count))
+        .chain([count - 1])
+        .collect();
+    let (owner, last) = owners_and_last_uses(&made, &outputs);
     // The place of each tensor, as a tensor that has it.
     let mut places: Vec<(u32, usize)> = Vec::new();
     let mut tensors: Vec<u32> = Vec::new();
@@ -359,7 +326,7 @@ fn programs_made_at_random_have_the_answers_that_they_have_instruction_by_instru
         let separate = LoadOptions::new().optimizations(Optimizations::all().fusion(false));
         let separate = load(random_program(seed), &separate, true);
         let joined = load(random_program(seed), &LoadOptions::new(), true);
-        total += absorbed(&joined);
+        total += fused(&joined);
         let mut methods = [separate, joined].map(|program| program.method("forward").unwrap());
         for call in 0..3 {
             let x = [1.0 + call as f32, 10.0 - call as f32];
@@ -367,5 +334,5 @@ fn programs_made_at_random_have_the_answers_that_they_have_instruction_by_instru
             assert_eq!(expected, found, "seed {seed}, call {call}");
         }
     }
-    assert!(total > 1000, "only {total} instructions were absorbed");
+    assert!(total > 1000, "only {total} instructions were fused");
 }
