@@ -168,6 +168,44 @@ fn a_data_file_keeps_blobs_without_layout_and_shared_segments() {
     assert_eq!(again.get("blob"), Some(&b"blob"[..]));
 }
 
+/// Changes a method to what the builder does not write: unusual tensors, stack traces, a second chain.
+fn edit(method: &mut Method<'static>, x: u32, z: u32) {
+    method.container_meta = Some(ContainerMeta {
+        inputs: Some("{}".into()),
+        outputs: None,
+    });
+    let Value::Tensor(tensor) = &mut method.values[x as usize] else {
+        unreachable!();
+    };
+    tensor.storage_offset = -3;
+    tensor.dim_order = vec![1, 0];
+    tensor.requires_grad = true;
+    tensor.layout = -1;
+    tensor.extra = Some(ExtraTensorInfo {
+        device: Device {
+            kind: DeviceKind::Cuda,
+            index: -1,
+        },
+        ..ExtraTensorInfo::default()
+    });
+    let chain = &mut method.chains[0];
+    chain.inputs = vec![x];
+    chain.outputs = vec![z];
+    chain.stacktrace = Some(vec![
+        vec![],
+        vec![
+            Frame::default(),
+            Frame {
+                file: Some("model.py".into()),
+                line: 12,
+                function: Some("forward".into()),
+                context: Some("x + y".into()),
+            },
+        ],
+    ]);
+    method.chains.push(Chain::default());
+}
+
 /// A program that uses all that the format has.
 fn everything() -> Program<'static> {
     let mut builder = ProgramBuilder::new();
@@ -228,41 +266,7 @@ fn everything() -> Program<'static> {
     m.land(jump);
     m.output(z);
 
-    let method = m.edit();
-    method.container_meta = Some(ContainerMeta {
-        inputs: Some("{}".into()),
-        outputs: None,
-    });
-    let Value::Tensor(tensor) = &mut method.values[x as usize] else {
-        unreachable!();
-    };
-    tensor.storage_offset = -3;
-    tensor.dim_order = vec![1, 0];
-    tensor.requires_grad = true;
-    tensor.layout = -1;
-    tensor.extra = Some(ExtraTensorInfo {
-        device: Device {
-            kind: DeviceKind::Cuda,
-            index: -1,
-        },
-        ..ExtraTensorInfo::default()
-    });
-    let chain = &mut method.chains[0];
-    chain.inputs = vec![x];
-    chain.outputs = vec![z];
-    chain.stacktrace = Some(vec![
-        vec![],
-        vec![
-            Frame::default(),
-            Frame {
-                file: Some("model.py".into()),
-                line: 12,
-                function: Some("forward".into()),
-                context: Some("x + y".into()),
-            },
-        ],
-    ]);
-    method.chains.push(Chain::default());
+    edit(m.edit(), x, z);
     builder.method(m);
     builder.method(MethodBuilder::new(""));
     let mut program = builder.build().unwrap();

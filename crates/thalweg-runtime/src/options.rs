@@ -233,7 +233,7 @@ impl<'s> RunOptions<'s> {
     /// Where the call is written down, for delegates.
     #[inline]
     pub fn tracer(&self) -> Tracer<'s> {
-        self.trace.map_or(Tracer::OFF, Trace::tracer)
+        Trace::tracer_of(self.trace)
     }
 
     /// The stream for all that the call does on the stream's device. By default that is the

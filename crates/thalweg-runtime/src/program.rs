@@ -75,7 +75,7 @@ struct Unseen {
 
 impl Program {
     pub(crate) fn load(runtime: Runtime, path: &Path, options: &LoadOptions) -> Result<Self> {
-        let tracer = tracer_of(options.trace.as_ref());
+        let tracer = Trace::tracer_of(options.trace.as_ref());
         let span = tracer.begin(Category::Load, "load a program");
         if tracer.is_on() {
             span.note("file", path.display().to_string());
@@ -98,7 +98,7 @@ impl Program {
         path: Option<&Path>,
         options: &LoadOptions,
     ) -> Result<Self> {
-        let tracer = tracer_of(options.trace.as_ref());
+        let tracer = Trace::tracer_of(options.trace.as_ref());
         let span = tracer.begin(Category::Load, "read and check");
         span.note("bytes", file.bytes().len());
         let (plans, named) = plan::read(&file)?;
@@ -160,7 +160,7 @@ impl Program {
     /// As for [`Program::method`].
     pub fn method_with(&self, name: &str, options: &MethodOptions) -> Result<Method> {
         let entry = self.entry(name)?;
-        let tracer = tracer_of(options.trace.as_ref());
+        let tracer = Trace::tracer_of(options.trace.as_ref());
         let span = tracer.begin(Category::Load, "load a method");
         if tracer.is_on() {
             span.note("method", name.to_string());
@@ -250,10 +250,6 @@ impl Program {
         *linked = Some(made.clone());
         Ok(made)
     }
-}
-
-fn tracer_of(trace: Option<&Trace>) -> Tracer<'_> {
-    trace.map_or(Tracer::OFF, Trace::tracer)
 }
 
 impl Unseen {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::{env, fs};
 
 use serde_json::Value;
@@ -41,7 +41,11 @@ struct Bar<'e> {
     depth: usize,
 }
 
-fn draw(events: &[Value], number: Option<usize>) -> Result<String, Box<dyn Error>> {
+/// The bars of a call, by process and thread.
+type Tracks<'e> = BTreeMap<(u64, u64), Vec<Bar<'e>>>;
+
+/// The bars of the call with a number, or of the last one.
+fn bars(events: &[Value], number: Option<usize>) -> Result<Tracks<'_>, Box<dyn Error>> {
     let spans = || events.iter().filter(|event| event["ph"] == "X");
     let calls: Vec<&Value> = spans()
         .filter(|span| span["args"]["call"].is_u64())
@@ -64,7 +68,7 @@ fn draw(events: &[Value], number: Option<usize>) -> Result<String, Box<dyn Error
             .iter()
             .any(|arrow| track(arrow) == track(span) && (start(arrow) - start(span)).abs() < 1e-3),
     };
-    let mut tracks: BTreeMap<(u64, u64), Vec<Bar<'_>>> = BTreeMap::new();
+    let mut tracks: Tracks<'_> = BTreeMap::new();
     let mut shown: Vec<&Value> = spans().filter(is_shown).collect();
     shown.sort_by(|a, b| {
         start(a)
@@ -84,6 +88,11 @@ fn draw(events: &[Value], number: Option<usize>) -> Result<String, Box<dyn Error
             depth: around.map_or(0, |bar| bar.depth + 1),
         });
     }
+    Ok(tracks)
+}
+
+fn draw(events: &[Value], number: Option<usize>) -> Result<String, Box<dyn Error>> {
+    let tracks = bars(events, number)?;
     let until = tracks
         .values()
         .flatten()
@@ -106,41 +115,56 @@ fn draw(events: &[Value], number: Option<usize>) -> Result<String, Box<dyn Error
         )?;
         let rows = bars.iter().map(|bar| bar.depth + 1).max().unwrap_or(1);
         for bar in bars {
-            let (left, right) = (x(bar.start), x(bar.end));
-            let top = y + bar.depth as f64 * ROW;
-            let text = bar.event["name"].as_str().unwrap_or_default();
-            let category = bar.event["cat"].as_str().unwrap_or_default();
-            let width = (right - left).max(0.6);
-            writeln!(
-                body,
-                r#"<rect x="{left:.2}" y="{top:.1}" width="{width:.2}" height="{:.1}" fill="{}"><title>{}: {:.2} µs</title></rect>"#,
-                ROW - 2.0,
-                color(category),
-                escaped(text),
-                bar.end - bar.start,
-            )?;
-            let room = ((width - 6.0) / CHARACTER) as usize;
-            if room >= 3 {
-                let whole = text.chars().count() <= room;
-                let mut label: String = text
-                    .chars()
-                    .take(if whole { room } else { room - 1 })
-                    .collect();
-                if !whole {
-                    label.push('…');
-                }
-                writeln!(
-                    body,
-                    r#"<text x="{:.2}" y="{:.1}">{}</text>"#,
-                    left + 3.0,
-                    top + 13.0,
-                    escaped(&label)
-                )?;
-            }
+            draw_bar(&mut body, bar, y, x)?;
         }
         y += rows as f64 * ROW;
     }
     y += HEADING;
+    draw_axis(&mut body, until, y, x)?;
+    Ok(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" \
+         height=\"{height:.0}\">\n<style>text {{ font: 11px sans-serif }} .track {{ font-weight: bold }}</style>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{body}</svg>\n",
+        height = y + MARGIN,
+    ))
+}
+
+fn draw_bar(body: &mut String, bar: &Bar<'_>, y: f64, x: impl Fn(f64) -> f64) -> fmt::Result {
+    let (left, right) = (x(bar.start), x(bar.end));
+    let top = y + bar.depth as f64 * ROW;
+    let text = bar.event["name"].as_str().unwrap_or_default();
+    let category = bar.event["cat"].as_str().unwrap_or_default();
+    let width = (right - left).max(0.6);
+    writeln!(
+        body,
+        r#"<rect x="{left:.2}" y="{top:.1}" width="{width:.2}" height="{:.1}" fill="{}"><title>{}: {:.2} µs</title></rect>"#,
+        ROW - 2.0,
+        color(category),
+        escaped(text),
+        bar.end - bar.start,
+    )?;
+    let room = ((width - 6.0) / CHARACTER) as usize;
+    if room >= 3 {
+        let whole = text.chars().count() <= room;
+        let mut label: String = text
+            .chars()
+            .take(if whole { room } else { room - 1 })
+            .collect();
+        if !whole {
+            label.push('…');
+        }
+        writeln!(
+            body,
+            r#"<text x="{:.2}" y="{:.1}">{}</text>"#,
+            left + 3.0,
+            top + 13.0,
+            escaped(&label)
+        )?;
+    }
+    Ok(())
+}
+
+fn draw_axis(body: &mut String, until: f64, y: f64, x: impl Fn(f64) -> f64) -> fmt::Result {
     writeln!(
         body,
         r#"<path d="M{MARGIN} {0:.1}H{1:.1}" stroke="gray"/>"#,
@@ -156,12 +180,7 @@ fn draw(events: &[Value], number: Option<usize>) -> Result<String, Box<dyn Error
             x(time)
         )?;
     }
-    Ok(format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" \
-         height=\"{height:.0}\">\n<style>text {{ font: 11px sans-serif }} .track {{ font-weight: bold }}</style>\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{body}</svg>\n",
-        height = y + MARGIN,
-    ))
+    Ok(())
 }
 
 fn color(category: &str) -> &'static str {

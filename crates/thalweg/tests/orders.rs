@@ -2,7 +2,7 @@
 
 mod models;
 
-use thalweg::{Optimizations, DType, LoadOptions, Program, Runtime};
+use thalweg::{DType, LoadOptions, Optimizations, Program, Runtime};
 
 /// Programs in which something gets its channels last.
 const REORDERED: [&str; 3] = ["conv", "conv_int8", "mobilenet"];
@@ -43,7 +43,8 @@ fn models_have_the_answers_that_they_have_with_tensors_in_their_planned_orders()
         }
         let bytes = files.remove("model.pte").unwrap();
         let load = |planned: bool| {
-            let options = LoadOptions::new().optimizations(Optimizations::all().channels_last(!planned));
+            let options =
+                LoadOptions::new().optimizations(Optimizations::all().channels_last(!planned));
             runtime.load_bytes(bytes.clone(), &options)
         };
         let (Ok(planned), Ok(chosen)) = (load(true), load(false)) else {

@@ -6,7 +6,7 @@
 
 use thalweg::format::{Allocation, MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
 use thalweg::info::StepExecution;
-use thalweg::{Optimizations, LoadOptions, Program, RunOptions, Runtime, Tensor};
+use thalweg::{LoadOptions, Optimizations, Program, RunOptions, Runtime, Tensor};
 use thalweg_testing::SplitMix;
 
 /// How many programs are made.

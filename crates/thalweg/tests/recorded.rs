@@ -6,7 +6,7 @@ mod models;
 use models::Files;
 use serde_json::Value as Json;
 use thalweg::info::StepExecution;
-use thalweg::{Optimizations, DType, LoadOptions, Method, Runtime, Tensor, Value, bf16, f16};
+use thalweg::{DType, LoadOptions, Method, Optimizations, Runtime, Tensor, Value, bf16, f16};
 
 #[test]
 fn programs_give_the_recorded_answers_with_separate_instructions_and_without() {

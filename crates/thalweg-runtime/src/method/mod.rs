@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use thalweg_core::engine::Category;
-use thalweg_core::{Input, Result, Tracer};
+use thalweg_core::{Input, Result};
 
 pub use outputs::Outputs;
 
@@ -42,7 +42,7 @@ impl Method {
         options: &MethodOptions,
         threads: usize,
     ) -> Result<Self> {
-        let tracer = options.trace.as_ref().map_or(Tracer::OFF, Trace::tracer);
+        let tracer = Trace::tracer_of(options.trace.as_ref());
         let _span = tracer.begin(Category::Load, "make an instance");
         let state = options.state.clone().unwrap_or_default();
         let instance = Instance::new(linked, &state, threads, tracer)?;

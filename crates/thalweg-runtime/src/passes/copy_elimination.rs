@@ -17,7 +17,7 @@ impl Pass for CopyElimination {
         let delegates = resources.delegates.iter();
         let aliases: Vec<Vec<(usize, usize)>> =
             delegates.map(|delegate| delegate.aliases()).collect();
-        let search = residency::Search {
+        let search = residency::MethodFacts {
             plan: facts.plan(),
             kernels: facts.kernels(),
             devices: resources.devices,

@@ -6,6 +6,7 @@
 )]
 
 mod batch;
+mod flush;
 mod graphs;
 mod in_flight;
 mod queue;

@@ -3,16 +3,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use thalweg_core::engine::{Category, StorageId};
+use thalweg_core::engine::StorageId;
 use thalweg_core::{
-    Access, Device, DeviceAddress, DeviceId, Error, GraphKey, Result, StreamHandle, Tracer, bail,
-    ensure,
+    Access, Device, DeviceAddress, DeviceId, GraphKey, Result, StreamHandle, bail, ensure,
 };
 
 use super::batch::{Batch, Command};
-use super::graphs::{Choice, Graphs};
+use super::graphs::Graphs;
 use super::in_flight::InFlightRanges;
-use super::submission::{OnDelegate, Submission};
+use super::submission::OnDelegate;
 use crate::completion::Completion;
 use crate::end_event::EndEvent;
 use crate::mutation::{Rule, disabled};
@@ -46,18 +45,18 @@ pub(crate) struct DeviceQueue {
     reads_borrowed: bool,
     /// Host memory that copies of this call, or of calls before, still use.
     ranges: InFlightRanges,
-    mode: Mode,
+    pub(super) mode: Mode,
     batch: Batch,
-    graphs: Graphs,
+    pub(super) graphs: Graphs,
     /// True if a failed capture was logged.
-    warned: bool,
+    pub(super) warned: bool,
     /// The trace of the call's commands, if it is traced.
     traced: Option<Box<CommandTrace>>,
 }
 
 /// What becomes of the commands of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+pub(super) enum Mode {
     /// They are submitted at once.
     Immediate,
     /// They may be deferred, and are then submitted in batches, which may become graphs.
@@ -354,116 +353,6 @@ impl DeviceQueue {
         submitted
     }
 
-    fn submit(
-        &mut self,
-        commands: &[Command],
-        on_delegate: &mut OnDelegate<'_>,
-        mut traced: Option<&mut CommandTrace>,
-    ) -> Result<()> {
-        let stream = self.stream();
-        let device = self.device.clone();
-        let instructions = traced.as_deref_mut().map(CommandTrace::take_deferred);
-        let mut submission = Submission {
-            device: &*device,
-            commands,
-            instructions: instructions.as_deref().unwrap_or_default(),
-            stream,
-            on_delegate,
-        };
-        if self.is_capture() {
-            submission.each(super::DelegateStep::Capture, None)?;
-            return submission.submitted();
-        }
-        let (choice, replaced) = self.graphs.choose(commands);
-        if let Some(graph) = replaced {
-            let trace = traced.as_deref().map(CommandTrace::trace);
-            let _span = traced
-                .as_deref()
-                .map(|traced| traced.wait(tracer(&trace), WaitReason::ReplacedGraph));
-            // The stream comes after all launches that there were. What fails once may work the second
-            // time; a device that is lost does nothing.
-            let idle = self.device.synchronize(stream);
-            if idle.is_err() {
-                let _ = self.device.synchronize(stream);
-            }
-            drop(graph);
-            idle?;
-        }
-        match choice {
-            Choice::Submit => submission.submit(traced)?,
-            Choice::Launch(index) => self.launch(index, &submission, traced)?,
-            Choice::Capture(index) => self.capture(index, &mut submission, traced)?,
-        }
-        submission.submitted()
-    }
-
-    /// Captures commands as a graph and launches it, or submits them, if that is not possible.
-    fn capture(
-        &mut self,
-        index: usize,
-        submission: &mut Submission<'_, '_>,
-        traced: Option<&mut CommandTrace>,
-    ) -> Result<()> {
-        let trace = traced.as_deref().map(CommandTrace::trace);
-        let tracer = tracer(&trace);
-        let span = tracer.begin(Category::Graph, "capture a graph");
-        let captured = self.device.capture(submission.stream, &mut || {
-            submission.each(super::DelegateStep::Capture, None)
-        });
-        if let Err(error) = &captured
-            && tracer.is_on()
-        {
-            span.note("error", error.to_string());
-        }
-        drop(span);
-        match captured {
-            Ok(Some(graph)) => {
-                self.graphs.keep(index, graph);
-                self.launch(index, submission, traced)
-            }
-            Ok(None) => {
-                self.graphs.retry_later(index);
-                submission.submit(traced)
-            }
-            Err(error) if self.mode == Mode::Batches(GraphUse::On) => Err(no_graph(error)),
-            Err(error) => {
-                self.graphs.never_capture(index);
-                if !std::mem::replace(&mut self.warned, true) {
-                    tracing::warn!("work is not launched as a graph: {error}");
-                }
-                submission.submit(traced)
-            }
-        }
-    }
-
-    fn launch(
-        &self,
-        index: usize,
-        submission: &Submission<'_, '_>,
-        traced: Option<&mut CommandTrace>,
-    ) -> Result<()> {
-        let Some(graph) = self.graphs.graph(index) else {
-            bail!(Internal, "a graph that is gone");
-        };
-        let launch = || {
-            // SAFETY: it was captured from the very commands that are submitted now, whose memory is
-            // valid as these need it, and the instance waits before any of it goes.
-            unsafe { graph.launch(submission.stream) }
-        };
-        let Some(traced) = traced else {
-            return launch();
-        };
-        let (trace, contents) = (traced.trace(), submission.contents(traced));
-        let span = trace.tracer().begin(Category::Graph, "launch a graph");
-        for (key, note) in &contents {
-            span.note(key, note.clone());
-        }
-        traced.begin_graph(contents);
-        let launched = launch();
-        traced.end();
-        launched
-    }
-
     /// Remembers that a copy on the stream uses host memory.
     pub(crate) fn add_in_flight(
         &mut self,
@@ -579,7 +468,7 @@ impl DeviceQueue {
         let _span = self
             .traced
             .as_deref()
-            .map(|traced| traced.wait(tracer(&trace), reason));
+            .map(|traced| traced.wait(Trace::tracer_of(trace.as_ref()), reason));
         if self.submitted {
             // The stream waits for the calls before, so this waits for them, too.
             self.device.synchronize(self.stream)?;
@@ -595,16 +484,6 @@ impl DeviceQueue {
         self.ranges.clone_from(&self.batch.ranges);
         Ok(())
     }
-}
-
-fn tracer(trace: &Option<Trace>) -> Tracer<'_> {
-    trace.as_ref().map_or(Tracer::OFF, Trace::tracer)
-}
-
-#[cold]
-fn no_graph(error: Error) -> Error {
-    let message = format!("no graph of the call's work: {}", error.message());
-    Error::new(error.kind(), message).with_source(error)
 }
 
 impl Drop for DeviceQueue {

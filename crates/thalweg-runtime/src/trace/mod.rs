@@ -111,6 +111,11 @@ impl Trace {
         Tracer::new(Some(self))
     }
 
+    /// The tracer of a trace, if there is one.
+    pub(crate) fn tracer_of(trace: Option<&Self>) -> Tracer<'_> {
+        trace.map_or(Tracer::OFF, Self::tracer)
+    }
+
     /// All that was seen so far, as text. While the trace is locked, calls that are traced wait, so that
     /// neither devices nor files are waited for there.
     fn to_json(&self) -> io::Result<Vec<u8>> {

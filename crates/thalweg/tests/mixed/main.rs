@@ -11,7 +11,7 @@ use thalweg::aoti::CudaBackend;
 use thalweg::cuda::{Driver, Stream};
 use thalweg::extend::KernelRegistry;
 use thalweg::tensorrt::{Options, TensorRt};
-use thalweg::{Optimizations, GraphUse, LoadOptions, Method, Program, Result, RunOptions, Tensor};
+use thalweg::{GraphUse, LoadOptions, Method, Optimizations, Program, Result, RunOptions, Tensor};
 use thalweg_simgpu::{Config, Report, Sim};
 use thalweg_testing::sample::session;
 

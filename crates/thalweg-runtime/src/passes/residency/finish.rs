@@ -4,15 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use thalweg_core::engine::StorageId;
 
-use super::buffers::{Home, Part, place};
-use super::follow::Follower;
-use super::known::Source;
+use super::analysis::ResidencyAnalysis;
+use super::device_heap::{Home, Part, place};
+use super::host_shadows::Source;
 use crate::schedule::{
     DeviceCopy, Execution, OutputPlace, PersistentBuffer, PlacedInput, PlacedStorage, Places,
     StepBefore,
 };
 
-impl Follower<'_> {
+impl ResidencyAnalysis<'_> {
     /// Places the buffers, and says so in the instructions. `None` if that takes much more memory
     /// than was planned.
     pub(super) fn finish(mut self, executions: &mut Vec<Execution>) -> Option<Places> {

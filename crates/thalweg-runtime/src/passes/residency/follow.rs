@@ -1,137 +1,39 @@
-//! Following the instructions.
+//! The instructions, followed in order.
 
-use std::collections::{HashMap, HashSet};
-use std::ops::Range;
-use std::sync::Arc;
+use thalweg_core::ValueId;
+use thalweg_core::engine::TensorId;
 
-use thalweg_core::engine::{StorageId, TensorId};
-use thalweg_core::{Device, Kernel, ValueId};
-
-use super::buffers::{ALIGN, Buffer, Home, Part};
-use super::kept::{Candidate, Keeping};
-use super::known::{Move, Region, Shadow, Source};
-use super::paths::{mentions, stretches, uses};
-use super::{Search, is_straight};
+use super::analysis::{Refusal, ResidencyAnalysis};
+use super::device_heap::{ALIGN, Home, Part};
+use super::host_shadows::{Shadow, Source};
+use super::persistent::Candidate;
 use crate::facts::device_of;
-use crate::plan::{ArgumentRange, InputKind, MethodPlan, PlannedValue, Step};
-use crate::schedule::{CoherenceAction, Execution, StepBefore, What};
+use crate::plan::{ArgumentRange, InputKind, PlannedValue, Step};
+use crate::schedule::{CoherenceAction, Execution, What};
 
-/// Follows the instructions.
-pub(super) struct Follower<'p> {
-    pub(super) plan: &'p MethodPlan,
-    pub(super) kernels: &'p [Kernel],
-    pub(super) devices: &'p [Arc<dyn Device>],
-    /// Values that instructions or callers change.
-    pub(super) changing: &'p HashSet<ValueId>,
-    pub(super) aliases: &'p [Vec<(usize, usize)>],
-    /// Outputs of delegates, by instruction and position, that are not their inputs after all.
-    pub(super) unaliased: &'p HashSet<(usize, usize)>,
-    pub(super) straight: bool,
-    /// For each instruction, and the end, the stretch without jumps that it is in.
-    pub(super) stretches: Vec<usize>,
-    /// The tensors that instructions have to do with, and outputs, with the stretch.
-    pub(super) mentions: Vec<(usize, TensorId)>,
-    /// The first and the last instruction that has to do with each tensor, in methods that run
-    /// straight on. Inputs come first, outputs last.
-    pub(super) uses: Vec<(TensorId, (usize, usize))>,
-    pub(super) executions: Vec<Execution>,
-    pub(super) buffers: Vec<Buffer>,
-    /// The memory that each tensor on a device has.
-    pub(super) tensors: HashMap<TensorId, Part>,
-    /// Tensors on a device whose memory was written since.
-    pub(super) stale: HashMap<TensorId, (Part, Blame)>,
-    /// Host memory of tensors that became views.
-    pub(super) regions: HashMap<TensorId, Region>,
-    pub(super) shadows: Vec<Shadow>,
-    /// Instructions that only move, in order.
-    pub(super) moves: Vec<Move>,
-    /// What has been written on the host so far, by storage.
-    pub(super) written: HashMap<StorageId, Vec<Range<usize>>>,
-    /// What was read before it was written: it lasts from call to call.
-    pub(super) lasting: Vec<Region>,
-    /// What lasts and a device takes, or gives.
-    pub(super) taken: Vec<Candidate>,
-    pub(super) keeping: Vec<Keeping>,
-    pub(super) steps_before: Vec<StepBefore>,
-    /// Memory of values that others may become: nothing about it is certain.
-    pub(super) moving: Vec<Region>,
-    /// For each input, whether the host needs it in its place.
-    pub(super) inputs_on_host: Vec<bool>,
-    /// For each input, its buffer on a device.
-    pub(super) input_buffers: HashMap<usize, usize>,
-    /// Inputs that a delegate updates in place.
-    pub(super) updated_inputs: HashSet<usize>,
-    pub(super) copies: Vec<PartCopy>,
-    /// Where a device has each output at the end, and how the host gets it.
-    pub(super) outputs: Vec<Option<(Part, usize, Option<Source>)>>,
-    /// The instruction that is followed.
-    pub(super) now: usize,
-    /// What has to be given up for the instructions to be followed.
-    pub(super) blame: Option<Blame>,
-}
-
-/// A copy within a device.
-pub(super) struct PartCopy {
-    pub(super) device: usize,
-    pub(super) from: Part,
-    pub(super) to: Part,
-    pub(super) bytes: usize,
-}
-
-/// Something that cannot be as it was assumed.
-#[derive(Clone, Debug)]
-pub(super) enum Blame {
-    /// This cannot be kept on a device.
-    Kept(Candidate),
-    /// This output of this instruction cannot be its input.
-    Alias((usize, usize)),
-}
-
-impl<'p> Follower<'p> {
-    pub(super) fn new(
-        search: &Search<'p>,
-        executions: &[Execution],
-        kept: &[Candidate],
-        unaliased: &'p HashSet<(usize, usize)>,
-    ) -> Self {
-        let mut follower = Self {
-            plan: search.plan,
-            kernels: search.kernels,
-            devices: search.devices,
-            changing: search.changing,
-            aliases: search.aliases,
-            unaliased,
-            straight: is_straight(search.plan),
-            mentions: mentions(search.plan),
-            uses: uses(search.plan),
-            stretches: stretches(search.plan),
-            executions: executions.to_vec(),
-            buffers: Vec::new(),
-            tensors: HashMap::new(),
-            stale: HashMap::new(),
-            regions: HashMap::new(),
-            shadows: Vec::new(),
-            moves: Vec::new(),
-            written: HashMap::new(),
-            lasting: Vec::new(),
-            taken: Vec::new(),
-            keeping: Vec::new(),
-            steps_before: Vec::new(),
-            moving: Vec::new(),
-            inputs_on_host: vec![false; search.plan.inputs.len()],
-            input_buffers: HashMap::new(),
-            updated_inputs: HashSet::new(),
-            copies: Vec::new(),
-            outputs: Vec::new(),
-            now: 0,
-            blame: None,
-        };
-        for candidate in kept {
-            follower.keep(candidate);
+impl ResidencyAnalysis<'_> {
+    /// The memory of values that others may become. `None` if some of it is on a device.
+    pub(super) fn find_moving(&mut self) -> Option<()> {
+        let plan = self.plan;
+        for step in &plan.steps {
+            let Step::Move { from, to } = step else {
+                continue;
+            };
+            for value in [*from, *to] {
+                if device_of(plan, value).is_some() {
+                    return None;
+                }
+                for id in plan.tensors_of(value) {
+                    let region = self.planned_region(id)?;
+                    self.moving.push(region);
+                }
+            }
         }
-        follower
+        Some(())
     }
+}
 
+impl ResidencyAnalysis<'_> {
     /// `None` if the program does something that cannot be followed, or not with what is assumed;
     /// then there is someone to blame.
     pub(super) fn follow(&mut self) -> Option<()> {
@@ -197,7 +99,7 @@ impl<'p> Follower<'p> {
         for keeping in &self.keeping {
             // The program did not take the update: the buffer has changed all the same.
             if let Some(alias) = keeping.updated_by {
-                self.blame = Some(Blame::Alias(alias));
+                self.blame = Some(Refusal::Alias(alias));
                 return None;
             }
         }
@@ -417,7 +319,7 @@ impl<'p> Follower<'p> {
             Home::Kept(k) if self.is_current(k) => {
                 self.act(k, CoherenceAction::ToDevice);
                 self.act(k, CoherenceAction::DeviceOnly);
-                self.overwrite(part.buffer, Blame::Alias(alias));
+                self.overwrite(part.buffer, Refusal::Alias(alias));
                 let region = self.keeping[k].candidate.region.clone();
                 // Until the program says that the buffer becomes the result, nobody may look.
                 self.shadows.retain(|shadow| shadow.region != region);
@@ -425,9 +327,9 @@ impl<'p> Follower<'p> {
             }
             Home::Input(input, _) => {
                 self.updated_inputs.insert(input);
-                self.overwrite(part.buffer, Blame::Alias(alias));
+                self.overwrite(part.buffer, Refusal::Alias(alias));
             }
-            _ => self.overwrite(part.buffer, Blame::Alias(alias)),
+            _ => self.overwrite(part.buffer, Refusal::Alias(alias)),
         }
         self.tensors.insert(output, part);
         self.touch(part, self.now);

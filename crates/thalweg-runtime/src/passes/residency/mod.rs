@@ -18,13 +18,17 @@
 //! Nothing is known of what another path through the method may have done: where paths meet or
 //! part, the host has everything.
 
-mod buffers;
+mod allocate;
+mod analysis;
+mod device_heap;
 mod finish;
 mod follow;
-mod kept;
-mod known;
+mod follow_host;
+mod host_shadows;
 mod moves;
-mod paths;
+mod persist;
+mod persistent;
+mod plan_facts;
 mod regions;
 
 use std::collections::HashSet;
@@ -32,9 +36,9 @@ use std::sync::Arc;
 
 use thalweg_core::{Device, Kernel, ValueId};
 
-use self::follow::{Blame, Follower};
-use self::kept::Candidate;
-use crate::plan::{MethodPlan, Step};
+use self::analysis::{Refusal, ResidencyAnalysis};
+use self::persistent::Candidate;
+use crate::plan::MethodPlan;
 use crate::schedule::{Execution, Places};
 
 /// The search is quadratic in the worst case, which no program is that an exporter writes; a file
@@ -44,8 +48,8 @@ const MOST_STEPS: usize = 100_000;
 /// How often the search begins anew without what turned out not to work.
 const MOST_ATTEMPTS: usize = 64;
 
-/// What a method is, for the search.
-pub(crate) struct Search<'p> {
+/// What a method is, for the method.
+pub(crate) struct MethodFacts<'p> {
     pub(crate) plan: &'p MethodPlan,
     pub(crate) kernels: &'p [Kernel],
     pub(crate) devices: &'p [Arc<dyn Device>],
@@ -58,13 +62,13 @@ pub(crate) struct Search<'p> {
 /// Finds the copies of a method that are not needed. `executions` becomes how its instructions run
 /// without them; the result is where its tensors on devices then lie.
 pub(crate) fn without_needless_copies(
-    search: &Search<'_>,
+    method: &MethodFacts<'_>,
     executions: &mut Vec<Execution>,
 ) -> Places {
     let copies =
         |execution: &&Execution| matches!(execution, Execution::Upload(_) | Execution::Download(_));
     let count = executions.iter().filter(copies).count();
-    if count == 0 || count > MOST_COPIES || search.plan.steps.len() > MOST_STEPS {
+    if count == 0 || count > MOST_COPIES || method.plan.steps.len() > MOST_STEPS {
         return Places::default();
     }
     let mut kept: Vec<Candidate> = Vec::new();
@@ -73,7 +77,7 @@ pub(crate) fn without_needless_copies(
     // How many copies there are if nothing is kept.
     let mut most = usize::MAX;
     for _ in 0..MOST_ATTEMPTS {
-        let mut follower = Follower::new(search, executions, &kept, &unaliased);
+        let mut follower = ResidencyAnalysis::new(method, executions, &kept, &unaliased);
         let followed = follower.follow();
         match (followed, follower.blame.take()) {
             (Some(()), _) => {
@@ -100,11 +104,11 @@ pub(crate) fn without_needless_copies(
                     _ => return follower.finish(executions).unwrap_or_default(),
                 }
             }
-            (None, Some(Blame::Kept(candidate))) => {
+            (None, Some(Refusal::Persistent(candidate))) => {
                 kept.retain(|other| *other != candidate);
                 refused.insert(candidate);
             }
-            (None, Some(Blame::Alias(alias))) => {
+            (None, Some(Refusal::Alias(alias))) => {
                 unaliased.insert(alias);
             }
             // Something is unlike what exporters write.
@@ -112,10 +116,4 @@ pub(crate) fn without_needless_copies(
         }
     }
     Places::default()
-}
-
-/// Whether instructions follow each other in one order only.
-fn is_straight(plan: &MethodPlan) -> bool {
-    let jumps = |step: &Step| matches!(step, Step::JumpIfFalse { .. } | Step::Move { .. });
-    !plan.steps.iter().any(jumps)
 }

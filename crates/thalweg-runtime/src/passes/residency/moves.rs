@@ -2,13 +2,14 @@
 
 use thalweg_core::{Movement, Shape, StaticArguments, ValueId, is_row_major, numel};
 
-use super::buffers::{Home, Part};
-use super::follow::Follower;
-use super::known::{Move, Region, Shadow, Source};
+use super::analysis::ResidencyAnalysis;
+use super::device_heap::{Home, Part};
+use super::host_shadows::{Move, Shadow, Source};
+use crate::facts::Region;
 use crate::facts::static_shapes;
 use crate::schedule::{Execution, What};
 
-impl Follower<'_> {
+impl ResidencyAnalysis<'_> {
     /// What an operator moves to which of its arguments, if all that it does is to move bytes.
     pub(super) fn moved(
         &self,

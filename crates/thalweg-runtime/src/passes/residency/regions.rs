@@ -4,12 +4,12 @@ use thalweg_core::ValueId;
 use thalweg_core::engine::{StorageId, TensorId};
 use thalweg_format::ShapeDynamism;
 
-use super::buffers::Part;
-use super::follow::Follower;
-use super::known::Region;
+use super::analysis::ResidencyAnalysis;
+use super::device_heap::Part;
+use crate::facts::Region;
 use crate::plan::{PlannedStorage, PlannedTensor, PlannedValue};
 
-impl Follower<'_> {
+impl ResidencyAnalysis<'_> {
     pub(super) fn region(&self, value: ValueId) -> Option<Region> {
         self.region_of(self.tensor(value)?)
     }

@@ -1,33 +1,17 @@
-//! What stays on a device from call to call.
+//! The persistent buffers of a method, and their coherence actions.
 
 use std::collections::HashSet;
 
-use thalweg_core::engine::StorageId;
-
-use super::buffers::{Buffer, Home, Part};
-use super::follow::{Blame, Follower};
-use super::known::{Region, Shadow, Source};
+use super::analysis::{Refusal, ResidencyAnalysis};
+use super::device_heap::{Buffer, Home, Part};
+use super::host_shadows::{Shadow, Source};
+use super::persistent::{Candidate, Keeping};
+use crate::facts::Region;
 use crate::plan::PlannedStorage;
 use crate::schedule::{CoherenceAction, Execution, StepBefore, What};
+use thalweg_core::engine::StorageId;
 
-/// What could be kept on a device.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Candidate {
-    pub(super) region: Region,
-    pub(super) device: usize,
-}
-
-/// What is kept, while the instructions are followed.
-pub(super) struct Keeping {
-    pub(super) candidate: Candidate,
-    /// The buffer that it has on the device.
-    pub(super) buffer: usize,
-    /// A delegate has updated it in place, by this output of this instruction, and the program has not
-    /// said yet that it is to be so.
-    pub(super) updated_by: Option<(usize, usize)>,
-}
-
-impl Follower<'_> {
+impl ResidencyAnalysis<'_> {
     /// What lasts and can be kept on the device that takes it or gives it, in a method that runs
     /// straight on.
     pub(super) fn candidates(&self, refused: &HashSet<Candidate>) -> Vec<Candidate> {
@@ -139,7 +123,7 @@ impl Follower<'_> {
         if part.buffer == own {
             if part != there || *target != region {
                 // It would move within itself.
-                self.blame = Some(Blame::Kept(self.keeping[k].candidate.clone()));
+                self.blame = Some(Refusal::Persistent(self.keeping[k].candidate.clone()));
                 return None;
             }
             // It is what the device has there, whatever the host has written since.
@@ -159,7 +143,7 @@ impl Follower<'_> {
             self.act(k, CoherenceAction::DeviceWrites);
         }
         self.write_region_but(target, k)?;
-        self.overwrite(own, Blame::Kept(self.keeping[k].candidate.clone()));
+        self.overwrite(own, Refusal::Persistent(self.keeping[k].candidate.clone()));
         let both = on_host && !partly;
         if both {
             self.copy_before(device, part, there, target.bytes.len());
@@ -219,7 +203,7 @@ impl Follower<'_> {
         } = &self.keeping[k];
         let (candidate, buffer) = (candidate.clone(), *buffer);
         self.fetch(&candidate.region)?;
-        self.overwrite(buffer, Blame::Kept(candidate));
+        self.overwrite(buffer, Refusal::Persistent(candidate));
         self.act(k, CoherenceAction::ToDevice);
         self.learn_kept(k, self.now);
         if let Some(shadow) = self.shadows.last_mut() {
@@ -278,7 +262,7 @@ impl Follower<'_> {
             keeping.updated_by.is_some() && keeping.candidate.region.overlaps(region)
         };
         if let Some(alias) = self.keeping.iter().find(updated).and_then(|k| k.updated_by) {
-            self.blame = Some(Blame::Alias(alias));
+            self.blame = Some(Refusal::Alias(alias));
             return None;
         }
         Some(())

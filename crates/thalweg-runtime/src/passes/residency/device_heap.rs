@@ -1,21 +1,18 @@
-//! Memory on devices, planned anew for values that stay there for longer than their program thought.
+//! The device heap: memory on devices, placed anew for values that stay there for longer than their
+//! program planned.
 
 use std::ops::Range;
 
-use thalweg_core::ValueId;
 use thalweg_core::engine::{StorageId, TensorId};
 use thalweg_format::Device as DeviceId;
 
-use super::follow::{Blame, Follower, PartCopy};
-use super::known::Shadow;
-use crate::facts::device_of;
+use crate::first_fit;
 use crate::plan::{MethodPlan, PlannedStorage};
-use crate::schedule::{Execution, StepBefore, What};
 
-/// Buffers start on boundaries of this many bytes.
+/// The alignment of buffers, in bytes.
 pub(super) const ALIGN: usize = 256;
 
-/// Memory on a device, from when it is first written to when it is last used.
+/// Memory on a device, with its lifetime: the instructions that first write and last use it.
 pub(super) struct Buffer {
     pub(super) device: usize,
     pub(super) bytes: usize,
@@ -24,7 +21,7 @@ pub(super) struct Buffer {
     pub(super) home: Home,
 }
 
-/// Where a buffer belongs.
+/// The place that a buffer belongs in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Home {
     /// In an arena, planned by the program for this tensor.
@@ -80,7 +77,7 @@ pub(super) fn place(
         let same =
             before.find_map(|(other, place)| place.filter(|_| other.device == buffer.device));
         let storage = same.map_or(arena, |(storage, _)| storage);
-        let offset = first_fit(plan, buffers, index, &offsets);
+        let offset = offset_of(plan, buffers, index, &offsets)?;
         end = end.max(offset + buffer.bytes);
         offsets.push(Some((storage, offset)));
     }
@@ -89,28 +86,20 @@ pub(super) fn place(
 
 /// The lowest place for a buffer that is free of all buffers placed before which it must not
 /// share memory with.
-fn first_fit(
+fn offset_of(
     plan: &MethodPlan,
     buffers: &[Buffer],
     index: usize,
     offsets: &[Option<(StorageId, usize)>],
-) -> usize {
+) -> Option<usize> {
     let buffer = &buffers[index];
-    let mut taken: Vec<Range<usize>> = buffers[..index]
+    let taken: Vec<Range<usize>> = buffers[..index]
         .iter()
         .zip(offsets)
         .filter(|(other, _)| other.device == buffer.device && !may_share(plan, buffer, other))
         .filter_map(|(other, place)| place.map(|(_, offset)| offset..offset + other.bytes))
         .collect();
-    taken.sort_by_key(|range| range.start);
-    let mut offset = 0;
-    for range in taken {
-        if offset + buffer.bytes <= range.start {
-            break;
-        }
-        offset = offset.max(range.end.next_multiple_of(ALIGN));
-    }
-    offset
+    first_fit::first_fit(taken, buffer.bytes, ALIGN)
 }
 
 /// Whether two buffers may be the same memory at different times. They may if the program
@@ -138,93 +127,4 @@ fn most_memory(plan: &MethodPlan) -> usize {
     });
     let planned = arenas.fold(0usize, usize::saturating_add);
     planned.saturating_mul(2).saturating_add(1 << 20)
-}
-
-impl Follower<'_> {
-    /// Gives a tensor on a device, which has no memory yet, a buffer of its own.
-    pub(super) fn define(&mut self, value: ValueId) -> Option<()> {
-        let id = self.undefined(value)?;
-        let device = device_of(self.plan, value)?;
-        let device = self.devices.iter().position(|other| other.id() == device)?;
-        self.buffer(device, id, Home::Planned(id));
-        Some(())
-    }
-
-    pub(super) fn buffer(&mut self, device: usize, id: TensorId, home: Home) -> Part {
-        let bytes = self.plan.tensors[id.0 as usize].capacity;
-        let part = self.add_buffer(device, bytes, home);
-        self.tensors.insert(id, part);
-        part
-    }
-
-    pub(super) fn add_buffer(&mut self, device: usize, bytes: usize, home: Home) -> Part {
-        self.buffers.push(Buffer {
-            device,
-            bytes,
-            first: self.now,
-            last: self.now,
-            home,
-        });
-        Part {
-            buffer: self.buffers.len() - 1,
-            offset: 0,
-        }
-    }
-
-    /// This instruction becomes a copy within a device.
-    pub(super) fn copy(&mut self, device: usize, from: Part, to: Part, bytes: usize) {
-        self.executions[self.now] = Execution::CopyParts(self.copies.len());
-        self.add_copy(device, from, to, bytes);
-    }
-
-    /// A copy within a device before this instruction.
-    pub(super) fn copy_before(&mut self, device: usize, from: Part, to: Part, bytes: usize) {
-        self.do_before(What::Copy(self.copies.len()));
-        self.add_copy(device, from, to, bytes);
-    }
-
-    /// Something is done before this instruction.
-    pub(super) fn do_before(&mut self, what: What) {
-        let before = self.now;
-        self.steps_before.push(StepBefore { before, what });
-    }
-
-    fn add_copy(&mut self, device: usize, from: Part, to: Part, bytes: usize) {
-        self.touch(from, self.now);
-        self.touch(to, self.now);
-        self.copies.push(PartCopy {
-            device,
-            from,
-            to,
-            bytes,
-        });
-    }
-
-    pub(super) fn touch(&mut self, part: Part, index: usize) {
-        // What is used in more than one stretch may be needed at any time.
-        let always = self.stretches[self.buffers[part.buffer].first] != self.stretches[index];
-        let buffer = &mut self.buffers[part.buffer];
-        if always {
-            buffer.first = 0;
-            buffer.last = self.plan.steps.len();
-        }
-        buffer.last = buffer.last.max(index);
-    }
-
-    /// The memory of a buffer is written anew: whoever relies on what was there is told so.
-    pub(super) fn overwrite(&mut self, buffer: usize, blame: Blame) {
-        let stale = self.tensors.extract_if(|_, part| part.buffer == buffer);
-        self.stale
-            .extend(stale.map(|(id, part)| (id, (part, blame.clone()))));
-        // What the host would get from there, it gets by an instruction before this one.
-        for shadow in &mut self.shadows {
-            if shadow
-                .on_device
-                .is_some_and(|(_, part)| part.buffer == buffer)
-            {
-                shadow.on_device = None;
-            }
-        }
-        self.shadows.retain(Shadow::is_known);
-    }
 }

@@ -1,36 +1,11 @@
-//! The paths through a method.
+//! Facts of a plan for the residency analysis: straight-line regions, and the uses of tensors.
 
 use std::collections::{HashMap, HashSet};
 
 use thalweg_core::ValueId;
 use thalweg_core::engine::TensorId;
 
-use super::follow::Follower;
-use super::is_straight;
-use crate::facts::device_of;
 use crate::plan::{MethodPlan, Step};
-
-impl Follower<'_> {
-    /// The memory of values that others may become. `None` if some of it is on a device.
-    pub(super) fn find_moving(&mut self) -> Option<()> {
-        let plan = self.plan;
-        for step in &plan.steps {
-            let Step::Move { from, to } = step else {
-                continue;
-            };
-            for value in [*from, *to] {
-                if device_of(plan, value).is_some() {
-                    return None;
-                }
-                for id in plan.tensors_of(value) {
-                    let region = self.planned_region(id)?;
-                    self.moving.push(region);
-                }
-            }
-        }
-        Some(())
-    }
-}
 
 /// The stretch of instructions without jumps, from or to elsewhere, that each is in.
 pub(super) fn stretches(plan: &MethodPlan) -> Vec<usize> {
@@ -104,4 +79,10 @@ pub(super) fn uses(plan: &MethodPlan) -> Vec<(TensorId, (usize, usize))> {
         .iter()
         .for_each(|&value| add(plan.steps.len(), value));
     uses.into_iter().collect()
+}
+
+/// Returns true if instructions follow each other in one order only.
+pub(super) fn is_straight(plan: &MethodPlan) -> bool {
+    let jumps = |step: &Step| matches!(step, Step::JumpIfFalse { .. } | Step::Move { .. });
+    !plan.steps.iter().any(jumps)
 }
