@@ -2,7 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use thalweg::{DType, Input, LoadOptions, RunOptions, Runtime, Scalar, Tensor, Value, ValueInfo};
+use thalweg::info::ValueInfo;
+use thalweg::{DType, Input, LoadOptions, RunOptions, Runtime, Scalar, Tensor, Value};
 
 fuzz_target!(|bytes: &[u8]| {
     let runtime = Runtime::builder().threads(1).build();
