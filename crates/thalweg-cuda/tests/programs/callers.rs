@@ -255,7 +255,7 @@ fn what_no_graph_can_have_is_refused_while_the_caller_records() {
                     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
                     let text = error.to_string();
                     assert!(
-                        text.contains("records the stream") && text.contains(why),
+                        text.contains("captures the stream") && text.contains(why),
                         "{text}"
                     );
                     drop(capture);
