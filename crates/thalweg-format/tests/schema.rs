@@ -21,7 +21,7 @@ fn the_generated_code_is_up_to_date() {
                 let origin = format!("* Table `{name}` in the file `schema/{schema}:{}`", i + 1);
                 assert!(
                     code.contains(&origin),
-                    "`{name}` of {schema} is not in src/schema.rs, or elsewhere: run schema/generate.sh"
+                    "`{name}` of {schema} is not in src/schema.rs, or elsewhere: run schema/generate"
                 );
                 table = Some(name);
                 tables += 1;
@@ -40,7 +40,7 @@ fn the_generated_code_is_up_to_date() {
             let note = format!("The field `{field}` in the table `{table}`");
             assert!(
                 code.contains(&note),
-                "`{table}.{field}` of {schema} is not in src/schema.rs: run schema/generate.sh"
+                "`{table}.{field}` of {schema} is not in src/schema.rs: run schema/generate"
             );
         }
     }
