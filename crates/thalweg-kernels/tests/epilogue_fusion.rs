@@ -2,7 +2,9 @@
 
 use thalweg_core::{DType, KernelRegistry, Tensor};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
-use thalweg_runtime::{LoadOptions, Method, Optimizations, Program, RunOptions, Runtime, StepExecution};
+use thalweg_runtime::{
+    LoadOptions, Method, Optimizations, Program, RunOptions, Runtime, StepExecution,
+};
 
 /// A convolution in two dimensions.
 #[derive(Clone, Copy, Debug)]

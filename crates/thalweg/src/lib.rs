@@ -64,7 +64,8 @@ pub mod info {
 /// Devices, as those see them who have inputs and outputs there.
 pub mod device {
     pub use thalweg_core::{
-        CallerStream, DeviceAddress, DeviceId, DeviceInput, DeviceKind, DeviceTensor, StreamHandle,
+        CallerStream, Device, DeviceAddress, DeviceId, DeviceInput, DeviceKind, DeviceTensor,
+        StreamHandle,
     };
 }
 

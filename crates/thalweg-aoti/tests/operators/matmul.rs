@@ -165,7 +165,12 @@ fn for_each_format(test: impl Fn(&Harness, &Weights)) {
         let harness = harness(driver);
         for format in FORMATS {
             let (group, inner) = variants(format)[0];
-            let weights = Weights::new(&harness, format, [16, 512, group, inner], &mut SplitMix::new(1));
+            let weights = Weights::new(
+                &harness,
+                format,
+                [16, 512, group, inner],
+                &mut SplitMix::new(1),
+            );
             test(&harness, &weights);
         }
         harness.stream.synchronize().unwrap();

@@ -6,7 +6,7 @@ use thalweg_core::DType;
 
 use thalweg_testing::SplitMix;
 
-use super::{bytes};
+use super::bytes;
 
 /// Quantized weights on the device.
 pub(super) struct Weights {

@@ -40,7 +40,9 @@ fn runs_host_code() -> bool {
 
 fn cases() -> Vec<Case> {
     if !runs_host_code() {
-        eprintln!("skipped: the host code of the libraries needs AVX-512, which this machine lacks");
+        eprintln!(
+            "skipped: the host code of the libraries needs AVX-512, which this machine lacks"
+        );
         return Vec::new();
     }
     let mut cases: Vec<_> = std::fs::read_dir(real::folder())

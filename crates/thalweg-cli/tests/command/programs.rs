@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use thalweg::format::{MethodBuilder, ProgramBuilder, WriteOptions};
 use thalweg::device::{DeviceId, DeviceKind};
+use thalweg::format::{MethodBuilder, ProgramBuilder, WriteOptions};
 
 /// A method `forward` without instructions, and its arena on the first CUDA device.
 pub(crate) fn forward_on_device() -> (MethodBuilder, u32) {

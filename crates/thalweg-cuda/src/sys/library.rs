@@ -111,11 +111,13 @@ impl SharedLibrary {
                 return Err(Error::new(ErrorKind::Missing, "none has it"));
             }
         };
-        // SAFETY: the caller's; and none of its initializers runs if the process has the library.
-        let opened = match is_loaded {
-            true => unsafe { loaded(name) }
-                .map_err(|_| Error::new(ErrorKind::Missing, "the process does not have it")),
-            false => unsafe { local(name) }.map_err(not_opened),
+        let opened = if is_loaded {
+            // SAFETY: none of its initializers runs, since the process has the library.
+            unsafe { loaded(name) }
+                .map_err(|_| Error::new(ErrorKind::Missing, "the process does not have it"))
+        } else {
+            // SAFETY: the caller's.
+            unsafe { local(name) }.map_err(not_opened)
         };
         Ok(Self {
             library: ManuallyDrop::new(opened?),

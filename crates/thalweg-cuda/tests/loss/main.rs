@@ -20,9 +20,9 @@ use elementwise::session;
 use hopping::{load, run, run_on_device};
 use hops::{Maker, cuda};
 use thalweg_core::{ErrorKind, Result};
-use thalweg_runtime::{Method, Program, RunOptions};
 use thalweg_cuda::{Device, Driver};
 use thalweg_format::ScalarType;
+use thalweg_runtime::{Method, Program, RunOptions};
 use thalweg_simgpu::{Config, Fault, Sim};
 use thalweg_testing::CountingAllocator;
 

@@ -1,8 +1,8 @@
 //! Inputs that a caller keeps on a device, without a promise of its own.
 
 use thalweg_core::{DType, Tensor};
-use thalweg_runtime::{RunOptions};
 use thalweg_cuda::{Device, DeviceArray, Rule, Stream, disable};
+use thalweg_runtime::RunOptions;
 use thalweg_simgpu::{Config, Fault, ReportKind};
 
 use crate::elementwise::session;

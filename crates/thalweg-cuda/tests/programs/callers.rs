@@ -2,10 +2,12 @@
 
 use std::thread;
 
-use thalweg_core::{Device as _, DeviceInput, ErrorKind, Input, Output, StreamHandle, Tensor, Value};
-use thalweg_runtime::{Method, Rule, RunOptions, disable};
 use thalweg_baseline::CallGraph;
+use thalweg_core::{
+    Device as _, DeviceInput, ErrorKind, Input, Output, StreamHandle, Tensor, Value,
+};
 use thalweg_cuda::{Capture, Device, DeviceArray, GraphExec, Stream};
+use thalweg_runtime::{Method, Rule, RunOptions, disable};
 use thalweg_simgpu::Config;
 
 use crate::elementwise::session;

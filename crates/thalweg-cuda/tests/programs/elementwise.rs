@@ -4,7 +4,10 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use thalweg_core::{Backend, Call, Delegate, DelegateInstance, DelegateSpec, Device as _, DeviceAddress, DeviceId, GraphKey, LoadedDelegate, Result, StateBuffers, StreamHandle, bail};
+use thalweg_core::{
+    Backend, Call, Delegate, DelegateInstance, DelegateSpec, Device as _, DeviceAddress, DeviceId,
+    GraphKey, LoadedDelegate, Result, StateBuffers, StreamHandle, bail,
+};
 use thalweg_cuda::{Argument, Device, Kernel, Launch, Module, Stream};
 use thalweg_simgpu::{Config, Sim};
 

@@ -4,9 +4,9 @@
 use std::fmt::Debug;
 
 use thalweg_core::{DType, DeviceInput, Result, Tensor, TensorView};
-use thalweg_runtime::{Method, MethodOptions, RunOptions};
 use thalweg_cuda::{Device, Driver, PinnedBuffer, Stream};
 use thalweg_format::{Program, ScalarType};
+use thalweg_runtime::{Method, MethodOptions, RunOptions};
 use thalweg_simgpu::{Config, Sim};
 
 use crate::elementwise::session;

@@ -18,7 +18,10 @@ mod threads;
 use std::sync::Arc;
 
 use elementwise::{Elementwise, session};
-use thalweg_core::{Device as _, DeviceId, DeviceInput, DeviceKind, Kernel, KernelCall, KernelRegistry, Movement, Result, Tensor, bail};
+use thalweg_core::{
+    Device as _, DeviceId, DeviceInput, DeviceKind, Kernel, KernelCall, KernelRegistry, Movement,
+    Result, Tensor, bail,
+};
 use thalweg_cuda::{Device, Driver, Stream};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, WriteOptions};
 use thalweg_runtime::{LoadOptions, Method, Optimizations, Program, RunOptions, Runtime};
@@ -85,8 +88,9 @@ fn kernels() -> Result<KernelRegistry> {
             .copy_from_slice(src.data()?);
         Ok(())
     };
-    kernels
-        .add(Kernel::new(copy, copied)?.with_movement(|_| Some(Movement::Range { from: 1, offset: 0 })));
+    kernels.add(
+        Kernel::new(copy, copied)?.with_movement(|_| Some(Movement::Range { from: 1, offset: 0 })),
+    );
     let clone = "t::clone.out(Tensor a, *, Tensor(a!) out) -> Tensor(a!)";
     let cloned = |call: &KernelCall<'_>| -> Result<()> {
         let a = call.tensor(0)?;
@@ -114,7 +118,10 @@ fn load(device: &Device, program: &thalweg_format::Program<'_>, every: bool) -> 
         )
         .device(Arc::new(device.clone()))
         .build();
-    runtime.load_bytes(bytes, &LoadOptions::new().optimizations(Optimizations::all().residency(!every)))
+    runtime.load_bytes(
+        bytes,
+        &LoadOptions::new().optimizations(Optimizations::all().residency(!every)),
+    )
 }
 
 fn run(method: &mut Method, x: i32, options: &RunOptions<'_>) -> Result<Vec<Vec<i32>>> {

@@ -2,9 +2,9 @@
 //! host's accesses, misses it if it is left out.
 
 use thalweg_core::{DType, TensorView};
-use thalweg_runtime::{Method, Rule, RunOptions, disable};
 use thalweg_cuda::{Device, Driver, PinnedBuffer, Stream};
 use thalweg_format::ScalarType;
+use thalweg_runtime::{Method, Rule, RunOptions, disable};
 use thalweg_simgpu::{Config, Fault, Report, ReportKind, Sim, Site};
 
 use crate::elementwise::session;

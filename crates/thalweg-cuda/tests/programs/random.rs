@@ -1,10 +1,10 @@
 //! Copies that are not needed are not made, and nothing else changes: on programs made at random,
 //! under every schedule, and on programs of which the number of copies is known.
 
-use thalweg_core::{DeviceId};
-use thalweg_runtime::{Method, RunOptions};
+use thalweg_core::DeviceId;
 use thalweg_cuda::{Device, Driver, Stream};
 use thalweg_format::{Program, ScalarType};
+use thalweg_runtime::{Method, RunOptions};
 use thalweg_simgpu::{Config, Sim};
 
 use crate::elementwise::session;

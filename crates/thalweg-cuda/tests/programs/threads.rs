@@ -2,10 +2,10 @@
 
 use std::sync::Barrier;
 
-use thalweg_core::{Result};
-use thalweg_runtime::{MethodOptions, Program, RunOptions, State};
+use thalweg_core::Result;
 use thalweg_cuda::Device;
 use thalweg_format::ScalarType;
+use thalweg_runtime::{MethodOptions, Program, RunOptions, State};
 use thalweg_simgpu::Config;
 
 use crate::elementwise::session;

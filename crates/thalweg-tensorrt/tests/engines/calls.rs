@@ -1,8 +1,8 @@
 //! Calls: shapes, types, and locations of arguments.
 
 use super::*;
-use thalweg_runtime::GraphUse;
 use thalweg_cuda::Stream;
+use thalweg_runtime::GraphUse;
 use thalweg_simgpu::nvinfer::{Compute, Dim};
 
 #[test]

@@ -2,8 +2,8 @@
 
 use super::*;
 use thalweg_core::{Device as _, Output, StreamHandle};
-use thalweg_runtime::{GraphUse};
 use thalweg_cuda::{Capture, DeviceArray, Stream};
+use thalweg_runtime::GraphUse;
 
 fn as_graph<'s>() -> RunOptions<'s> {
     RunOptions::new().graph(GraphUse::On)

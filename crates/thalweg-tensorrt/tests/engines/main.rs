@@ -21,11 +21,11 @@ mod weights;
 use std::sync::Arc;
 
 use thalweg_core::{Backend, DeviceId, DeviceKind, KernelRegistry, Result, Tensor, bail};
-use thalweg_runtime::{LoadOptions, Method, Program, RunOptions, Runtime};
 use thalweg_cuda::Driver;
 use thalweg_format::{
     MethodBuilder, ProgramBuilder, ScalarType, ShapeDynamism, Value, WriteOptions,
 };
+use thalweg_runtime::{LoadOptions, Method, Program, RunOptions, Runtime};
 use thalweg_simgpu::nvinfer::{DType, EngineSpec, ProfileSpec};
 use thalweg_simgpu::{Config, Sim};
 use thalweg_tensorrt::{Binding, Container, Metadata, NAME, Options, TensorRt};

@@ -27,7 +27,12 @@ pub(super) fn is_needed_of_pool(rule: thalweg_cuda::Rule, scenario: impl Fn(&Dri
     is_missed(Played::default(), disable, &format!("{rule:?}"), scenario);
 }
 
-fn is_missed<M>(version: Played, disable: impl FnOnce() -> M, rule: &str, scenario: impl Fn(&Driver)) {
+fn is_missed<M>(
+    version: Played,
+    disable: impl FnOnce() -> M,
+    rule: &str,
+    scenario: impl Fn(&Driver),
+) {
     let sim = Sim::session(Config::seeded(0));
     let config = |seed| Config::seeded(seed).with_tensorrt(version);
     for seed in 0..30 {

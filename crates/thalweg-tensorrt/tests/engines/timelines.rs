@@ -3,8 +3,8 @@
 use super::read::Read;
 use super::*;
 use std::collections::BTreeMap;
-use thalweg_runtime::{GraphUse, MethodOptions, Trace};
 use thalweg_cuda::Stream;
+use thalweg_runtime::{GraphUse, MethodOptions, Trace};
 
 /// An engine for `3 x + 1`, with a profile for one row and one for many.
 fn two_profiles() -> Model {

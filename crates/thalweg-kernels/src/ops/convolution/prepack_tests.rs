@@ -3,9 +3,7 @@
 use std::cell::Cell;
 
 use proptest::prelude::*;
-use thalweg_core::{
-    DType, KernelRegistry, PrepackFn, Result, StaticArguments, Tensor, strides_of,
-};
+use thalweg_core::{DType, KernelRegistry, PrepackFn, Result, StaticArguments, Tensor, strides_of};
 use thalweg_format::{MethodBuilder, ProgramBuilder, ScalarType, Value, WriteOptions};
 use thalweg_runtime::{LoadOptions, RunOptions, Runtime};
 

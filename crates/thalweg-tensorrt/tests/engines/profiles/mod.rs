@@ -7,8 +7,8 @@ mod threads;
 
 use super::traces::{profiles, traced, warnings};
 use super::*;
-use thalweg_runtime::GraphUse;
 use thalweg_cuda::{DeviceArray, Stream};
+use thalweg_runtime::GraphUse;
 use thalweg_simgpu::Fault;
 use thalweg_tensorrt::SINGLE_CONTEXT;
 

@@ -1,8 +1,8 @@
 //! Profiles that callers pin.
 
 use super::*;
-use thalweg_core::{ErrorKind};
-use thalweg_runtime::{Profile};
+use thalweg_core::ErrorKind;
+use thalweg_runtime::Profile;
 
 #[test]
 fn a_pinned_profile_runs_though_a_lower_one_fits() {

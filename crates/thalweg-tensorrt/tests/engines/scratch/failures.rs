@@ -3,7 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use thalweg_core::{Call, Delegate, DelegateInstance, DelegateSpec, ErrorKind, LoadedDelegate, StateBuffers};
+use thalweg_core::{
+    Call, Delegate, DelegateInstance, DelegateSpec, ErrorKind, LoadedDelegate, StateBuffers,
+};
 use thalweg_cuda::Stream;
 use thalweg_runtime::GraphUse;
 use thalweg_simgpu::{Fault, ReportKind};

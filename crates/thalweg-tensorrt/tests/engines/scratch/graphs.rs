@@ -1,8 +1,8 @@
 //! Graphs, and the scratch that they refer to.
 
 use super::*;
-use thalweg_runtime::GraphUse;
 use thalweg_cuda::Stream;
+use thalweg_runtime::GraphUse;
 
 const ENQUEUE: &str = "nvinfer.IExecutionContext.enqueueV3";
 const LAUNCH: &str = "cuGraphLaunch";

@@ -2,8 +2,8 @@
 
 use super::*;
 use std::collections::BTreeMap;
-use thalweg_runtime::GraphUse;
 use thalweg_core::OptionValue;
+use thalweg_runtime::GraphUse;
 use thalweg_tensorrt::SHARED_SCRATCH;
 
 const ALLOCATE: &str = "cuMemAllocAsync";
