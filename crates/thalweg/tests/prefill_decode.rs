@@ -84,7 +84,7 @@ fn run(sim: &Sim, bytes: &[u8]) -> Result<String> {
     let runtime = Runtime::builder()
         .backend(NAME, tensorrt)
         .device(Arc::new(driver.device(0)?));
-    let runtime: Runtime = runtime.build().into();
+    let runtime: Runtime = runtime.build();
     let report = prefill_decode::run(&runtime, &path);
     drop((runtime, driver));
     sim.assert_clean();

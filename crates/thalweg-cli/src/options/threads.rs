@@ -28,6 +28,6 @@ impl Threads {
             Some(threads) => builder.threads(threads),
             None => builder,
         };
-        builder.build().into()
+        builder.build()
     }
 }

@@ -237,7 +237,7 @@ fn the_end_of_a_lease_that_cannot_be_recorded_must_be_waited_for() {
     };
     let is_missed = || {
         (0..20).any(|seed| {
-            run_seed(&sim, &Config::seeded(seed).with_eagerness(0.0), &scenario);
+            run_seed(&sim, &Config::seeded(seed).with_eagerness(0.0), scenario);
             sim.finish().iter().any(|report| !report.kind.is_warning())
         })
     };

@@ -292,7 +292,7 @@ mod tests {
     fn measure(sim: &Sim, location: InputLocation, values: &[Value], copies: u64) {
         let driver = Driver::open(Some(Sim::path())).unwrap();
         let device = Arc::new(driver.device(0).unwrap());
-        let runtime: Runtime = Runtime::builder().device(device).build().into();
+        let runtime: Runtime = Runtime::builder().device(device).build();
         let bytes = there_and_back();
         let program = runtime.load_bytes(bytes, &LoadOptions::new()).unwrap();
         let schedule = program.schedule("forward").unwrap();

@@ -30,8 +30,7 @@ fn a_panic_is_the_failure_of_its_case_and_says_where_it_was() {
     let runtime = Runtime::builder()
         .kernel(add, |_| panic!("no sum today"))
         .unwrap()
-        .build()
-        .into();
+        .build();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/add");
     let panics = PanicNotes::keep();
     let outcome = check_folder(&runtime, &folder, &arguments(None), &panics);
@@ -59,8 +58,7 @@ fn an_answer_that_is_right_each_time_has_to_be_the_same_each_time() {
             Ok(())
         })
         .unwrap()
-        .build()
-        .into();
+        .build();
     let folder = tempfile::tempdir().unwrap();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/add");
     for file in std::fs::read_dir(fixture).unwrap() {
