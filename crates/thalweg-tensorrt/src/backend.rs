@@ -26,7 +26,7 @@ pub const NAME: &str = "TensorRTBackend";
 /// | key | value | meaning |
 /// |---|---|---|
 /// | `weight_streaming_budget` | number or digits | the bytes of weights that may be on the device, for engines with weight streaming; by default the program's own budget, else the one that TensorRT recommends |
-/// | `use_shared_activation_scratch` | boolean | true if engines share the scratch of a device; by default [`LoadOptions::shared_scratch`](thalweg_runtime::LoadOptions::shared_scratch) |
+/// | `use_shared_activation_scratch` | boolean | true if engines share the scratch of a device; by default `LoadOptions::shared_scratch` |
 /// | `single_context` | boolean | true if an instance has one context, which is switched from profile to profile, instead of one for each profile that it uses |
 /// | `shared_scratch_limit` | number or digits, or text such as `3 buffers` | the most bytes, or buffers, of shared scratch; engines share with those that have the same limit |
 #[derive(Clone)]
