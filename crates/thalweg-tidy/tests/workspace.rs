@@ -14,40 +14,19 @@ const TOO_LONG: &[&str] = &[];
 /// A file or function that may be of any length.
 struct Allowed {
     package: &'static str,
-    part: Part,
+    file: &'static str,
     reason: &'static str,
 }
 
-enum Part {
-    /// All of a file.
-    File(&'static str),
-    /// Every function of this name.
-    Functions(&'static str),
-}
-
-const ALLOWED: &[Allowed] = &[
-    Allowed {
-        package: "thalweg-format",
-        part: Part::File("src/schema.rs"),
-        reason: "generated from the flatbuffers schema",
-    },
-    Allowed {
-        package: "thalweg-kernels",
-        part: Part::Functions("register"),
-        reason: "tables with a line for each operator of a family",
-    },
-];
+const ALLOWED: &[Allowed] = &[Allowed {
+    package: "thalweg-format",
+    file: "src/schema.rs",
+    reason: "generated from the flatbuffers schema",
+}];
 
 impl Allowed {
     fn holds(&self, package: &str, long: &Oversized) -> bool {
-        let part = match self.part {
-            Part::File(file) => long.file == Path::new(file),
-            Part::Functions(name) => long
-                .function
-                .as_ref()
-                .is_some_and(|(function, _)| function == name),
-        };
-        package == self.package && part
+        package == self.package && long.file == Path::new(self.file)
     }
 }
 
