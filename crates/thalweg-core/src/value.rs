@@ -58,9 +58,7 @@ pub enum Output<'a> {
     String(&'a str),
     /// A tensor.
     Tensor(TensorView<'a>),
-    /// A tensor that stays in the memory of a device, as [`RunOptions::device_outputs`] asks for.
-    ///
-    /// [`RunOptions::device_outputs`]: crate::RunOptions::device_outputs
+    /// A tensor that stays in the memory of a device, as `RunOptions::device_outputs` asks for.
     Device(DeviceTensor<'a>),
     /// A list of integers.
     IntList(&'a [i64]),

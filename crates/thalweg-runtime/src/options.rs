@@ -196,7 +196,7 @@ impl<'s> RunOptions<'s> {
     /// comes after all that was on the call's stream before, and whatever else reads them must be
     /// ordered before that by the caller.
     ///
-    /// [`Output::Device`]: crate::Output::Device
+    /// [`Output::Device`]: thalweg_core::Output::Device
     pub fn device_outputs(mut self, device_outputs: bool) -> Self {
         self.device_outputs = device_outputs;
         self
@@ -249,7 +249,7 @@ impl<'s> RunOptions<'s> {
     /// method and of the inputs: it is launched only while these are there, not at the same time as a
     /// call of the method, and no more after a call with other shapes.
     ///
-    /// [`Input::Device`]: crate::Input::Device
+    /// [`Input::Device`]: thalweg_core::Input::Device
     pub fn stream(mut self, stream: &'s dyn CallerStream) -> Self {
         self.streams
             .retain(|other| other.device() != stream.device());

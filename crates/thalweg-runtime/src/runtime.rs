@@ -67,7 +67,7 @@ impl Runtime {
     /// The device of an id.
     ///
     /// # Errors
-    /// [`MissingDevice`](crate::ErrorKind::MissingDevice) if there is none, with the reason.
+    /// [`MissingDevice`](thalweg_core::ErrorKind::MissingDevice) if there is none, with the reason.
     pub fn device(&self, id: DeviceId) -> Result<Arc<dyn Device>> {
         if let Some(device) = self.0.devices.iter().find(|device| device.id() == id) {
             return Ok(device.clone());
@@ -99,7 +99,7 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Adds one operator, in the notation of [`Signature`](crate::Signature).
+    /// Adds one operator, in the notation of [`Signature`](thalweg_core::Signature).
     ///
     /// # Errors
     /// If the text is not a signature.
